@@ -1,0 +1,72 @@
+# axishost: `make demo` runs the main job, `make test` passes the tests. Both need Go alone.
+
+GO ?= go
+export GOTOOLCHAIN := local
+
+# Pinned: the linter's findings must not change under a release.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+RECIPES := $(notdir $(patsubst %/,%,$(wildcard recipes/*/)))
+PLUGINS := $(RECIPES:%=bin/plugins/%.wasm)
+
+# What stands in another file is a rule of its own, so that nothing is built twice.
+SOURCES := $(shell find . -name '*.go' -not -path './bin/*') go.mod go.sum
+
+.PHONY: build guests demo test lint check bench clean fmt vet tidy clean-tree
+
+build: bin/axishost
+
+bin/axishost: $(SOURCES)
+	CGO_ENABLED=0 $(GO) build -trimpath -o $@ ./cmd/axishost
+
+guests: $(PLUGINS)
+
+# A recipe is a stock Go module of the reactor kind, and its manifest packed into it.
+bin/plugins/%.wasm: bin/axishost recipes/%/axis.json
+	@mkdir -p bin/plugins
+	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags='-s -w' -o bin/plugins/.$*.wasm ./recipes/$*
+	bin/axishost plugin pack --manifest recipes/$*/axis.json -o $@ bin/plugins/.$*.wasm
+	@rm -f bin/plugins/.$*.wasm
+
+# A refusal that is rolled back, a malformed call that is reprompted, a tool call and a direct answer: 391.
+demo: build guests
+	@bin/axishost run --store bin/demo-store --model script:cmd/axishost/testdata/demo.yaml \
+		--recipe bin/plugins/boxed.wasm --tool bin/plugins/calc.wasm "What is 17 * 23?"
+
+# The race detector needs cgo, and so a C compiler.
+CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null || command -v gcc 2>/dev/null)
+ifneq ($(CC_FOUND),)
+RACE := CGO_ENABLED=1 $(GO) test -race
+else
+RACE := CGO_ENABLED=0 $(GO) test
+endif
+
+test:
+	@$(if $(CC_FOUND),true,echo "no C compiler found: testing without the race detector (install gcc to add it)")
+	$(RACE) ./...
+
+lint: fmt vet
+	$(GO) run $(STATICCHECK) ./...
+
+fmt:
+	@files=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); test -z "$$files" || { echo "gofmt would change: $$files"; exit 1; }
+
+vet:
+	$(GO) vet ./...
+	GOOS=wasip1 GOARCH=wasm $(GO) vet ./abi/... ./recipes/...
+
+tidy:
+	$(GO) mod tidy -diff
+
+# Last: building and testing must leave nothing behind that git would see.
+clean-tree:
+	@status=$$(git status --porcelain); test -z "$$status" || { echo "the work tree is not clean:"; echo "$$status"; exit 1; }
+
+check: lint tidy test build guests clean-tree
+
+# Side by side in one run; see README, "Speed".
+bench: build guests
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+clean:
+	rm -rf bin
