@@ -1,0 +1,51 @@
+// Command every is a plugin that registers each hook that ABI 1.0-rc serves. It is compiled by the tests of
+// package guest.
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/abi/guest"
+)
+
+func init() {
+	guest.DirectFinal(func(reply string) (string, bool) { return strings.CutPrefix(reply, "FINAL ") })
+	guest.Refusal(func(reply string) ([]string, bool) { return []string{"no"}, strings.Contains(reply, "no") })
+	guest.FormatError(func(reply string) (abi.FormatError, bool) {
+		return abi.FormatError{Keywords: []string{"<tool"}}, strings.Contains(reply, "<tool")
+	})
+	guest.PromptFinal(func(reply string) (bool, bool) { return reply == "ask", true })
+	guest.Start(func(in abi.StartInput) (abi.StartOutput, bool, error) {
+		return abi.StartOutput{System: "be brief", User: in.Task}, true, nil
+	})
+	guest.Verify(func(in abi.VerifyInput) (abi.VerifyOutput, bool, error) {
+		return abi.VerifyOutput{Verified: in.Answer != ""}, true, nil
+	})
+	guest.FinalOutput(func(messages []abi.Message) (string, bool, error) {
+		if len(messages) == 0 {
+			return "", false, errors.New("there are no messages")
+		}
+		return messages[len(messages)-1].Content, true, nil
+	})
+	guest.Tool("echo", func(c guest.Call) guest.Result {
+		guest.Log(abi.LogInfo, "echo")
+		guest.Progress("half way")
+		var config, arguments struct {
+			Text string `json:"text"`
+		}
+		if err := guest.Config(&config); err != nil {
+			return guest.Failed(abi.ClassPermanent, "%v", err)
+		}
+		if err := c.Decode(&arguments); err != nil {
+			return guest.Invalid("%v", err)
+		}
+		if arguments.Text == "panic" {
+			panic("echo was asked to panic")
+		}
+		return guest.OK(config.Text + arguments.Text)
+	})
+}
+
+func main() {}

@@ -1,0 +1,66 @@
+package guest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/axishost/axishost/abi"
+)
+
+// Call is one call of a tool.
+type Call struct {
+	// Arguments is the JSON object that the model gave, after the host checked it against the tool's
+	// input_schema.
+	Arguments json.RawMessage
+	// OperationID is the same over all attempts of one step: pass it on as an idempotency key.
+	OperationID string
+	// Attempt counts from 1.
+	Attempt int64
+}
+
+// Decode reads the arguments into v, a pointer to a struct. Anything that v has no field for is an error
+// whose text the model can act on: return it with Invalid("%v", err).
+func (c Call) Decode(v any) error { return decodeStrict(c.Arguments, v) }
+
+// Result is what a tool answers. OK, Invalid, Failed and Unknown make one; the other fields may be set
+// afterwards.
+type Result = abi.ToolOutput
+
+// OK is the result of a call that happened. The model reads the text.
+func OK(text string) Result { return Result{Status: abi.ToolOK, Result: text} }
+
+// Invalid is the result of a call whose arguments are wrong. The text says how, so that the model can repair
+// them; the same call is not made again.
+func Invalid(format string, args ...any) Result {
+	return Failed(abi.ClassInvalidArguments, format, args...)
+}
+
+// Failed is the result of a call that is known not to have happened, or to have failed whole.
+func Failed(class abi.FailureClass, format string, args ...any) Result {
+	return Result{Status: abi.ToolFailed, Class: class, Result: fmt.Sprintf(format, args...)}
+}
+
+// Unknown is the result of a call that may have happened: the host reconciles it before anything else.
+func Unknown(format string, args ...any) Result {
+	return Result{Status: abi.ToolUnknown, Result: fmt.Sprintf(format, args...)}
+}
+
+// Tool registers the function that runs a tool, under the name that the manifest declares it by. It is
+// called from init; registering a name twice panics.
+func Tool(name string, run func(Call) Result) { plugin.addTool(name, run) }
+
+func (r *registry) callTool(input []byte) ([]byte, abi.Code, error) {
+	var in abi.ToolInput
+	if err := json.Unmarshal(input, &in); err != nil {
+		return nil, abi.CodeBadInput, fmt.Errorf("input: %w", err)
+	}
+	run, ok := r.tools[in.Tool]
+	if !ok {
+		return nil, abi.CodeUnsupported, fmt.Errorf("tool %q is not registered (registered: %s)", in.Tool, r.toolNames())
+	}
+	result := run(Call{Arguments: in.Arguments, OperationID: in.OperationID, Attempt: in.Attempt})
+	if result.Status == "" {
+		return nil, abi.CodeBadOutput, fmt.Errorf("tool %q gave a result without a status", in.Tool)
+	}
+	return encode(result)
+}

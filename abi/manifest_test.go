@@ -1,0 +1,205 @@
+package abi_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/axishost/axishost/abi"
+)
+
+const tool = `{"name": "t", "input_schema": {}, "effect": "pure"}`
+
+func TestParseManifest(t *testing.T) {
+	m, err := abi.ParseManifest([]byte(`{
+		"abi": {"major": 1, "minor": 0}, "name": "calc", "version": "1.0.0", "kind": "both",
+		"hooks": ["refusal"], "tools": [` + tool + `], "caps": {"later": true}
+	}`))
+	require.NoError(t, err, "unknown fields are ignored")
+	assert.Equal(t, []abi.Hook{abi.HookRefusal, abi.HookToolCall}, m.DeclaredHooks())
+	assert.True(t, m.HasHook(abi.HookToolCall), "implied by tools")
+	assert.True(t, m.HasHook(abi.HookRefusal))
+	assert.False(t, m.HasHook(abi.HookStart))
+	assert.Equal(t, []abi.Hook{abi.HookRefusal}, m.Hooks, "DeclaredHooks does not touch the manifest")
+}
+
+func TestParseManifestRefuses(t *testing.T) {
+	tests := []struct{ name, section, want string }{
+		{"too large", strings.Repeat(" ", abi.MaxManifestBytes+1), "manifest of 65537 bytes is over the limit of 65536"},
+		{"not UTF-8", "{\"name\": \"\xff\"}", "manifest is not UTF-8"},
+		{"empty", "", "manifest is not the JSON it should be: unexpected end of JSON input"},
+		{"cut off", `{"name": "x"`, "manifest is not the JSON it should be: unexpected end of JSON input"},
+		{"two values", `{} {}`, "manifest is not the JSON it should be: invalid character '{' after top-level value"},
+		{"not an object", `[]`, "manifest is not the JSON it should be: json: cannot unmarshal array into Go value of type abi.Manifest"},
+		{"wrong type", `{"name": 5}`, "manifest is not the JSON it should be: json: cannot unmarshal number into Go struct field Manifest.name of type string"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m, err := abi.ParseManifest([]byte(test.section))
+			require.EqualError(t, err, test.want)
+			assert.Nil(t, m)
+		})
+	}
+}
+
+// TestValidate changes one field of a valid manifest at a time and expects exactly one problem.
+func TestValidate(t *testing.T) {
+	long := strings.Repeat("n", 100)
+	tests := []struct{ field, value, want string }{
+		{"abi", `null`, "abi must be an object with a major of 1 or more and a minor of 0 or more"},
+		{"abi", `{"major": 0, "minor": 3}`, "abi must be an object with a major of 1 or more and a minor of 0 or more"},
+		{"abi", `{"major": 1, "minor": -1}`, "abi must be an object with a major of 1 or more and a minor of 0 or more"},
+		{"abi", `{"major": 7, "minor": 99}`, ""},
+		{"name", `""`, `name "" must be 1 to 64 of a-z 0-9 _ -`},
+		{"name", `"Calc"`, `name "Calc" must be 1 to 64 of a-z 0-9 _ -`},
+		{"name", `"../calc"`, `name "../calc" must be 1 to 64 of a-z 0-9 _ -`},
+		{"name", `"` + long[:64] + `"`, ""},
+		{"name", `"` + long[:65] + `"`, `name "` + long[:65] + `" must be 1 to 64 of a-z 0-9 _ -`},
+		{"name", `"` + long + `"`, `name "` + long[:80] + `…" must be 1 to 64 of a-z 0-9 _ -`},
+		{"version", `"1.0"`, `version "1.0" is not a semantic version such as 1.2.3`},
+		{"version", `"v1.0.0"`, `version "v1.0.0" is not a semantic version such as 1.2.3`},
+		{"version", `"1.0.01"`, `version "1.0.01" is not a semantic version such as 1.2.3`},
+		{"version", `"1.0.0-01"`, `version "1.0.0-01" is not a semantic version such as 1.2.3`},
+		{"version", `"1.0.0-"`, `version "1.0.0-" is not a semantic version such as 1.2.3`},
+		{"version", `"1.0.0+a_b"`, `version "1.0.0+a_b" is not a semantic version such as 1.2.3`},
+		{"version", `"1.0.0-rc.1-x+001.sha"`, ""},
+		{"version", `"1.0.0+a-b"`, ""},
+		{"kind", `"agent"`, `kind "agent" must be recipe, tools or both`},
+		{"hooks", `["refuse"]`, `hook "refuse" is not in ABI 1.0-rc`},
+		{"hooks", `["refusal", "start", "refusal"]`, `hook "refusal" is declared twice`},
+		{"hooks", `["plan"]`, ""},
+		{"tools", `[]`, "kind is both, and no tool is declared"},
+		{"tools", `[` + tool + `, ` + tool + `]`, `tool "t" is declared twice`},
+		{"tools", `[{"name": "T", "input_schema": {}, "effect": "pure"}]`, `tool name "T" must be 1 to 64 of a-z 0-9 _ -`},
+		{"tools", `[{"name": "t", "effect": "pure"}]`, `tool "t": input_schema must be an object`},
+		{"tools", `[{"name": "t", "input_schema": true, "effect": "pure"}]`, `tool "t": input_schema must be an object`},
+		{"tools", `[{"name": "t", "input_schema": null, "effect": "pure"}]`, `tool "t": input_schema must be an object`},
+		{"tools", `[{"name": "t", "input_schema": {}}]`, `tool "t": effect "" must be pure, read, idempotent or write`},
+		{
+			"tools", `[{"name": "t", "input_schema": {}, "effect": "pure", "timeout_ms": -1}]`,
+			`tool "t": timeout_ms must be 0 to 3600000`,
+		},
+		{
+			"tools", `[{"name": "t", "input_schema": {}, "effect": "pure", "timeout_ms": 3600001}]`,
+			`tool "t": timeout_ms must be 0 to 3600000`,
+		},
+		{"conversation", `[]`, "conversation must be an object"},
+		{"conversation", `{"max_turns": 3}`, ""},
+		{"config_schema", `"none"`, "config_schema must be an object"},
+		{"requires", `["config"]`, `operation "config" must be written name/major, such as config/1`},
+		{"requires", `["config/01"]`, `operation "config/01" must be written name/major, such as config/1`},
+		{"requires", `["/1"]`, `operation "/1" must be written name/major, such as config/1`},
+		{"requires", `["config/1", "config/1"]`, `operation "config/1" is named twice in requires and optional`},
+		{"requires", `["later.thing/2"]`, ""},
+		{"optional", `["kv.get/"]`, `operation "kv.get/" must be written name/major, such as config/1`},
+		{"optional", `["kv.get/1"]`, ""},
+		{"limits", `{"memory_bytes": -1}`, "limits.memory_bytes must be 0 to 1073741824"},
+		{"limits", `{"memory_bytes": 1073741825}`, "limits.memory_bytes must be 0 to 1073741824"},
+		{"limits", `{"output_bytes": -1}`, "limits.output_bytes must be 0 to 16777216"},
+		{"limits", `{"output_bytes": 16777217}`, "limits.output_bytes must be 0 to 16777216"},
+		{"limits", `{"output_bytes": 16777216, "memory_bytes": 1073741824}`, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.field+" "+test.value, func(t *testing.T) {
+			_, err := abi.ParseManifest(manifestWith(t, "both", test.field, test.value))
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.want)
+		})
+	}
+}
+
+func TestValidateKind(t *testing.T) {
+	tests := []struct{ kind, field, value, want string }{
+		{"recipe", "tools", `[` + tool + `]`, "kind is recipe, and tools are declared: use both"},
+		{"recipe", "hooks", `["tool_call"]`, `hook "tool_call" belongs to tools, and kind is recipe`},
+		{"recipe", "hooks", `["tool_outcome"]`, ""},
+		{"tools", "tools", `[]`, "kind is tools, and no tool is declared"},
+		{"tools", "hooks", `["start"]`, `hook "start" belongs to a recipe, and kind is tools`},
+		{"tools", "hooks", `["tool_call"]`, ""},
+		{"tools", "conversation", `{}`, "conversation belongs to a recipe, and kind is tools"},
+	}
+	for _, test := range tests {
+		t.Run(test.kind+" "+test.field, func(t *testing.T) {
+			_, err := abi.ParseManifest(manifestWith(t, test.kind, test.field, test.value))
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.want)
+		})
+	}
+}
+
+func TestValidateReportsEverything(t *testing.T) {
+	m, err := abi.ParseManifest([]byte(`{"hooks": ["nope"], "tools": [{}]}`))
+	require.NotNil(t, m, "what could be read is given with the error")
+	require.EqualError(t, err, strings.Join([]string{
+		"abi must be an object with a major of 1 or more and a minor of 0 or more",
+		`name "" must be 1 to 64 of a-z 0-9 _ -`,
+		`version "" is not a semantic version such as 1.2.3`,
+		`kind "" must be recipe, tools or both`,
+		`hook "nope" is not in ABI 1.0-rc`,
+		`tool name "" must be 1 to 64 of a-z 0-9 _ -`,
+		`tool "": input_schema must be an object`,
+		`tool "": effect "" must be pure, read, idempotent or write`,
+	}, "\n"))
+}
+
+// manifestWith makes a valid manifest of a kind with one field set to value.
+func manifestWith(t *testing.T, kind, field, value string) []byte {
+	t.Helper()
+	fields := map[string]json.RawMessage{
+		"abi": json.RawMessage(`{"major": 1, "minor": 0}`), "name": json.RawMessage(`"p"`),
+		"version": json.RawMessage(`"1.0.0"`), "kind": json.RawMessage(`"` + kind + `"`),
+	}
+	if kind != "recipe" {
+		fields["tools"] = json.RawMessage(`[` + tool + `]`)
+	}
+	fields[field] = json.RawMessage(value)
+	section, err := json.Marshal(fields)
+	require.NoError(t, err)
+	return section
+}
+
+// FuzzParseManifest checks that whatever a section holds, parsing neither panics nor lets through what the
+// loader relies on.
+func FuzzParseManifest(f *testing.F) {
+	files, err := filepath.Glob(filepath.Join("testdata", "golden", "manifest*.json"))
+	require.NoError(f, err)
+	require.NotEmpty(f, files)
+	for _, file := range files {
+		seed, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(seed)
+	}
+	f.Add([]byte(`{"abi":{"major":1},"name":"x","version":"1.0.0","kind":"tools","tools":[` + tool + `]}`))
+	f.Add([]byte(`{"conversation":null,"tools":[null],"hooks":[""],"requires":["/"]}`))
+	f.Add([]byte("{\"name\":\"\xc3\"}"))
+	f.Fuzz(func(t *testing.T, section []byte) {
+		m, err := abi.ParseManifest(section)
+		if err != nil {
+			return
+		}
+		require.Positive(t, m.ABI.Major)
+		require.NotContains(t, m.Name, "/")
+		for _, h := range m.DeclaredHooks() {
+			_, known := abi.LookupHook(h)
+			require.True(t, known, "hook %q", h)
+		}
+		encoded, err := json.Marshal(m)
+		require.NoError(t, err)
+		if len(encoded) <= abi.MaxManifestBytes {
+			again, err := abi.ParseManifest(encoded)
+			require.NoError(t, err)
+			require.Equal(t, m.DeclaredHooks(), again.DeclaredHooks())
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package abi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// CheckOutput tells whether output is what hook h gives when it decides: the host checks it before it
+// records an answer, so that what is in a log can always be read again.
+func CheckOutput(h Hook, output []byte) error {
+	if h == HookDirectFinal || h == HookFinalOutput {
+		if !utf8.Valid(output) {
+			return errors.New("text is not UTF-8")
+		}
+		return nil
+	}
+	if len(output) == 0 {
+		return errors.New("a decision without output")
+	}
+	switch h {
+	case HookRefusal:
+		return decodes(output, &Keywords{})
+	case HookFormatError:
+		return checkFormatError(output)
+	case HookPromptFinal:
+		return decodes(output, &PromptFinal{})
+	case HookStart:
+		return decodes(output, &StartOutput{})
+	case HookVerify:
+		return decodes(output, &VerifyOutput{})
+	case HookToolCall:
+		return checkToolOutput(output)
+	}
+	if !json.Valid(output) {
+		return errors.New("not JSON")
+	}
+	return nil
+}
+
+func decodes(output []byte, into any) error {
+	if !utf8.Valid(output) {
+		return errors.New("text is not UTF-8")
+	}
+	if !isObject(output) {
+		return errors.New("not a JSON object")
+	}
+	if err := json.Unmarshal(output, into); err != nil {
+		return fmt.Errorf("not the JSON it should be: %w", err)
+	}
+	return nil
+}
+
+func checkFormatError(output []byte) error {
+	var f FormatError
+	if err := decodes(output, &f); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"", "ignore", "reprompt", "rollback"}, f.Strategy) {
+		return fmt.Errorf("strategy %q must be ignore, reprompt or rollback", clip(f.Strategy))
+	}
+	return nil
+}
+
+func checkToolOutput(output []byte) error {
+	var t ToolOutput
+	if err := decodes(output, &t); err != nil {
+		return err
+	}
+	if !slices.Contains([]ToolStatus{ToolOK, ToolFailed, ToolUnknown}, t.Status) {
+		return fmt.Errorf("status %q must be ok, failed or unknown", clip(string(t.Status)))
+	}
+	return nil
+}
