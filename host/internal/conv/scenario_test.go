@@ -1,0 +1,171 @@
+package conv
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestScenarios runs testdata/*.txt: one situation a file. Commands take one JSON object; what an operation
+// leads to is the expectation.
+func TestScenarios(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		s := &scenario{state: New(DefaultConfig())}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			out, err := s.run(d.Cmd, d.Input)
+			if err != nil {
+				return "error: " + err.Error() + "\n"
+			}
+			return out
+		})
+	})
+}
+
+type scenario struct{ state *State }
+
+func strict(input string, into any) error {
+	dec := json.NewDecoder(strings.NewReader(input))
+	dec.DisallowUnknownFields()
+	return dec.Decode(into)
+}
+
+func (s *scenario) run(cmd, input string) (string, error) {
+	switch cmd {
+	case "config":
+		c := DefaultConfig()
+		if err := strict(input, &c); err != nil {
+			return "", err
+		}
+		if err := c.Validate(); err != nil {
+			return "", err
+		}
+		s.state = New(c)
+		return "ok\n", nil
+	case "init":
+		var op Init
+		if err := strict(input, &op); err != nil {
+			return "", err
+		}
+		return s.apply(op)
+	case "reply":
+		op, err := parseReply(input)
+		if err != nil {
+			return "", err
+		}
+		hooks := TextHooks(s.state, &op.Message, op.FinishReason)
+		out, err := s.apply(op)
+		return fmt.Sprintf("hooks %v\n%s", hooks, out), err
+	case "results":
+		op, err := parseResults(input)
+		if err != nil {
+			return "", err
+		}
+		return s.apply(op)
+	case "visible":
+		var out strings.Builder
+		for m := range s.state.Visible() {
+			fmt.Fprintf(&out, "%s: %s\n", m.Role, m.Content)
+		}
+		return out.String(), nil
+	}
+	return "", errors.New("command is not known")
+}
+
+func parseReply(input string) (Reply, error) {
+	var in struct {
+		Role    string           `json:"role"`
+		Content string           `json:"content"`
+		Calls   []event.ToolCall `json:"calls"`
+		Finish  string           `json:"finish"`
+		Refusal *[]string        `json:"refusal"`
+		Format  *abi.FormatError `json:"format"`
+		Direct  *string          `json:"direct"`
+		Prompt  *bool            `json:"prompt"`
+		Verdict *Verdict         `json:"verdict"`
+	}
+	in.Role, in.Finish = event.RoleAssistant, "stop"
+	err := strict(input, &in)
+	op := Reply{
+		Message:      event.Message{Role: in.Role, Content: in.Content, ToolCalls: in.Calls},
+		FinishReason: in.Finish,
+		Answers:      Answers{FormatError: in.Format, DirectFinal: in.Direct, PromptFinal: in.Prompt, Verdict: in.Verdict},
+	}
+	if in.Refusal != nil {
+		op.Answers.Refusal = &abi.Keywords{Keywords: *in.Refusal}
+	}
+	return op, err
+}
+
+func parseResults(input string) (Results, error) {
+	var in struct {
+		Results []struct {
+			ID, Content, Role string
+		} `json:"results"`
+		Reset bool `json:"reset"`
+	}
+	err := strict(input, &in)
+	op := Results{ResetRollbacks: in.Reset}
+	for _, r := range in.Results {
+		role := event.RoleTool
+		if r.Role != "" {
+			role = r.Role
+		}
+		op.Results = append(op.Results, Result{Message: event.Message{Role: role, ToolCallID: r.ID, Content: r.Content}})
+	}
+	return op, err
+}
+
+// apply decides and evolves, and prints both.
+func (s *scenario) apply(op Operation) (string, error) {
+	d, err := Decide(s.state, op)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, p := range d.Events {
+		if err := Evolve(s.state, p); err != nil {
+			return "", err
+		}
+		switch p := p.(type) {
+		case *event.MessageAppended:
+			fmt.Fprintf(&out, "append %s %q", p.Message.Role, p.Message.Content)
+			for _, c := range p.Message.ToolCalls {
+				fmt.Fprintf(&out, " call %s", c.Name)
+			}
+			out.WriteString("\n")
+		case *event.RollbackMarked:
+			fmt.Fprintf(&out, "rollback %d %s\n", p.Count, p.Reason)
+		case *event.FinalizationForced:
+			fmt.Fprintf(&out, "force %s prompt=%v\n", p.Trigger, p.HasPrompt)
+		case *event.Decided:
+			fmt.Fprintf(&out, "path %s\ninfo %s\n", strings.Join(p.StagePath, " > "), compact(p.Info))
+		}
+	}
+	h := s.state.Head()
+	fmt.Fprintf(&out, "action=%s turns=%d rollbacks=%d reprompts=%d rejections=%d visible=%v pending=%d\n",
+		s.state.Stage().Action(), h.Turns, h.Rollbacks, h.Reprompts, h.Rejections, s.state.visible, len(s.state.pending))
+	return out.String(), nil
+}
+
+// compact prints what an Info says, without the counts that are in every one.
+func compact(i event.Info) string {
+	i.VisibleMessages, i.Messages, i.Appended, i.AssistantTurn = 0, 0, 0, 0
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(i); err != nil {
+		return err.Error()
+	}
+	text := strings.TrimSpace(b.String())
+	for _, count := range []string{"visible_message_count", "raw_message_count", "appended_message_count", "assistant_turn_idx"} {
+		text = strings.NewReplacer(`,"`+count+`":0`, "", `"`+count+`":0,`, "", `"`+count+`":0`, "").Replace(text)
+	}
+	return text
+}

@@ -1,0 +1,159 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/axishost/axishost/host/internal/conv"
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/internal/task"
+)
+
+// ErrEnded says that the task has ended: it accepts no input.
+var ErrEnded = errors.New("the task has ended")
+
+// Decide gives the events that an input leads to, with their envelopes filled in, and changes nothing. now
+// is the time, in microseconds since the Unix epoch. An input that comes too late to matter leads to no
+// events; an error says that it does not fit the task.
+func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
+	if s.outcome != nil {
+		return nil, ErrEnded
+	}
+	if _, begins := in.(TaskSubmitted); s.created == nil && !begins {
+		return nil, errors.New("there is no such task")
+	}
+	d := &draft{s: s, task: s.task, now: now, seq: s.seq, answered: s.answered}
+	var err error
+	switch in := in.(type) {
+	case TaskSubmitted:
+		err = d.submit(in)
+	case Claimed:
+		err = d.claim(in)
+	case RecipeAnswered:
+		err = d.recipeAnswered(in)
+	case ModelReplied:
+		err = d.modelReplied(in)
+	case ModelFailed:
+		d.modelFailed(in)
+	case TimerFired:
+		d.timerFired()
+	case ToolFinished:
+		err = d.toolFinished(in)
+	case Advanced:
+		err = d.advance()
+	default:
+		err = fmt.Errorf("input %T is not known", in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.events, nil
+}
+
+// draft collects the events of one input.
+type draft struct {
+	s        *State
+	task     string
+	now      int64
+	seq      uint64 // of the last event so far
+	answered int64  // model calls answered, the events so far included
+	events   []*event.Event
+	misfits  map[int]string
+}
+
+var (
+	hostActor   = event.Actor{Kind: event.ActorHost}
+	userActor   = event.Actor{Kind: event.ActorUser}
+	modelActor  = event.Actor{Kind: event.ActorModel}
+	recipeActor = event.Actor{Kind: event.ActorRecipe}
+)
+
+// emit adds an event that the host makes true, and gives its sequence number.
+func (d *draft) emit(p event.Payload, cause uint64) *event.Event {
+	d.seq++
+	e := &event.Event{
+		Version: event.Newest, Task: d.task, Seq: d.seq, Time: d.now,
+		Actor: hostActor, Cause: cause, Payload: p,
+	}
+	d.events = append(d.events, e)
+	return e
+}
+
+func (d *draft) submit(in TaskSubmitted) error {
+	if d.s.created != nil {
+		return errors.New("the task exists already")
+	}
+	config, err := decodeConfig(in.Created.Config)
+	if err != nil {
+		return err
+	}
+	d.task = in.Task
+	created := d.emit(&in.Created, 0)
+	created.Actor = userActor
+	d.emit(&event.Claimed{Worker: in.Worker, Fence: 1}, created.Seq)
+	if hasHook(&in.Created, hookStart) {
+		return nil
+	}
+	return d.apply(conv.New(config.Conversation), conv.Init{Task: in.Created.Goal}, created.Seq)
+}
+
+// claim takes the task over: what was under way is lost, and asked for again where that is harmless.
+func (d *draft) claim(in Claimed) error {
+	s := d.s
+	if in.Fence <= s.fence {
+		return fmt.Errorf("fence %d is not above %d", in.Fence, s.fence)
+	}
+	claim := d.emit(&event.Claimed{Worker: in.Worker, Fence: in.Fence}, 0).Seq
+	if s.request != 0 {
+		d.emit(&event.ModelFailed{Class: event.ClassLost, Reason: "the worker stopped before the reply was known"}, s.request)
+		d.requestModel(claim, s.conv.Len(), 1)
+	}
+	if s.stop != nil && s.stop.Kind == StopModel {
+		d.requestModel(claim, s.conv.Len(), 1)
+	}
+	for i := range s.steps {
+		step := &s.steps[i]
+		if step.State == task.Executing {
+			d.emitStep(step.ID, step.Attempt, &event.ToolFailed{
+				Class: event.ClassLost, Reason: "the worker stopped before the outcome was known",
+			}, step.Started)
+		}
+		if step.State == task.Executing || (step.State == task.Failed && step.Fault != "") {
+			// Only tools that may run again are offered at all: a write would be reconciled instead.
+			retry := d.emitStep(step.ID, step.Attempt, &event.RetryScheduled{At: d.now}, claim)
+			d.emitStep(step.ID, step.Attempt+1, &event.ToolStarted{}, retry.Seq)
+		}
+	}
+	return nil
+}
+
+// apply performs an operation of the conversation, and what follows from it but the end of the task.
+func (d *draft) apply(c *conv.State, op conv.Operation, cause uint64) error {
+	decision, err := conv.Decide(c, op)
+	if err != nil {
+		return err
+	}
+	d.record(decision, cause)
+	if decision.Stage.Action() == conv.CallModel {
+		d.requestModel(d.seq, int(decision.Info.VisibleMessages), 1)
+	}
+	return nil
+}
+
+// record adds the events of a decision. A message that another event holds is not stored again.
+func (d *draft) record(decision *conv.Decision, cause uint64) {
+	for _, p := range decision.Events {
+		if m, ok := p.(*event.MessageAppended); ok && m.Of != 0 {
+			p = &event.MessageAppended{Of: m.Of}
+		}
+		d.emit(p, cause)
+	}
+}
+
+// advance goes on where nothing is under way: all steps of a batch were denied.
+func (d *draft) advance() error {
+	if d.s.stop != nil || len(d.s.steps) == 0 {
+		return nil
+	}
+	return d.closeBatch(nil)
+}

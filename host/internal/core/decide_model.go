@@ -1,0 +1,99 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/axishost/axishost/host/internal/event"
+)
+
+// requestModel writes the intent to call the model with the messages that are then visible.
+func (d *draft) requestModel(cause uint64, visible int, attempt int64) {
+	d.emit(&event.ModelRequested{Ordinal: d.answered + 1, Messages: int64(visible)}, cause).Attempt = attempt
+}
+
+func (d *draft) modelReplied(in ModelReplied) error {
+	s := d.s
+	if s.request == 0 {
+		return nil
+	}
+	reply := in.Reply
+	reply.Message = normalise(reply.Message, d.answered+1)
+	e := d.emit(&reply, s.request)
+	e.Actor, e.Actor.ID = modelActor, reply.Model
+	d.answered++
+	if len(Questions(s, &reply, nil)) > 0 {
+		return nil // judged when the recipe has answered
+	}
+	d.misfits = in.Misfits
+	return d.judge(&reply, e.Seq, nil, e.Seq)
+}
+
+// normalise gives a reply the form that later turns rely on: its role, and an id for each call, since an
+// endpoint that sends none still expects one back.
+func normalise(m event.Message, ordinal int64) event.Message {
+	m.Role = event.RoleAssistant
+	calls := make([]event.ToolCall, len(m.ToolCalls))
+	for i, c := range m.ToolCalls {
+		if c.ID == "" {
+			c.ID = fmt.Sprintf("call_%d_%d", ordinal, i+1)
+		}
+		calls[i] = c
+	}
+	if m.ToolCalls = calls; len(calls) == 0 {
+		m.ToolCalls = nil
+	}
+	return m
+}
+
+// modelFailed records a failure, and schedules another attempt where that can help. This is the only retry
+// layer.
+func (d *draft) modelFailed(in ModelFailed) {
+	s := d.s
+	if s.request == 0 {
+		return
+	}
+	wait, ok := s.config.Limits.backoff(s.failures, in)
+	failure := in.Failure
+	if in.Retryable && !ok {
+		failure.Reason += s.config.Limits.gaveUp(s.failures, in)
+	}
+	failed := d.emit(&failure, s.request)
+	failed.Attempt = s.failures + 1
+	if ok {
+		d.emit(&event.RetryScheduled{At: d.now + wait}, failed.Seq)
+	}
+}
+
+// backoff gives how long to wait before the next attempt, in microseconds, after failures earlier ones in a
+// row: what the endpoint asks for, else exponential with up to half of it random.
+func (l *Limits) backoff(failures int64, in ModelFailed) (int64, bool) {
+	if !in.Retryable || failures >= l.ModelRetries {
+		return 0, false
+	}
+	most := l.RetryMax * 1000
+	if in.RetryAfter > 0 {
+		return in.RetryAfter, in.RetryAfter <= most
+	}
+	wait := l.RetryBase * 1000
+	for range failures {
+		if wait *= 2; wait >= most {
+			wait = most
+			break
+		}
+	}
+	return wait/2 + wait/2*in.Jitter/65536, true
+}
+
+// gaveUp says why a failure that could pass is not waited for.
+func (l *Limits) gaveUp(failures int64, in ModelFailed) string {
+	if failures >= l.ModelRetries {
+		return fmt.Sprintf(" (gave up after %d attempts: limits.model_retries)", failures+1)
+	}
+	return fmt.Sprintf(" (it asks to wait %d s, more than limits.retry_max_ms allows)", in.RetryAfter/1_000_000)
+}
+
+func (d *draft) timerFired() {
+	if s := d.s; s.retryAt != 0 && d.now >= s.retryAt {
+		d.requestModel(s.seq, s.conv.Len(), s.failures+1)
+	}
+}

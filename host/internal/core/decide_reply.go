@@ -1,0 +1,127 @@
+package core
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/conv"
+	"github.com/axishost/axishost/host/internal/event"
+)
+
+// Where an answer comes from.
+const (
+	sourceDirect  = "direct_final"
+	sourceOutput  = "final_output"
+	sourceMessage = "last_message"
+)
+
+// recipeAnswered takes the answers of a consultation: about how to begin, or about the reply.
+func (d *draft) recipeAnswered(in RecipeAnswered) error {
+	s := d.s
+	if s.created.Recipe == nil {
+		return errors.New("the task has no recipe")
+	}
+	starting := s.conv.Stage() == conv.NotInitialized
+	if !starting && s.reply == nil {
+		return nil
+	}
+	cause := s.replySeq
+	if starting {
+		cause = s.createdSeq
+	}
+	e := d.emit(&event.RecipeConsulted{Digest: s.created.Recipe.Digest, Answers: in.Answers}, cause)
+	e.Actor, e.Actor.ID = recipeActor, s.created.Recipe.Name
+	switch {
+	case haltingFault(in.Answers) != nil:
+		return nil
+	case starting:
+		return d.start(in.Answers, e.Seq)
+	}
+	return d.judge(s.reply, s.replySeq, in.Answers, e.Seq)
+}
+
+// start begins the conversation with what the start hook gave.
+func (d *draft) start(answers []event.Answer, cause uint64) error {
+	op := conv.Init{Task: d.s.created.Goal}
+	if a := answered(answers, abi.HookStart); a != nil && a.Decided {
+		var out abi.StartOutput
+		if err := json.Unmarshal([]byte(a.Output), &out); err != nil {
+			return err
+		}
+		op.System = &out.System
+		if out.User != "" {
+			op.User = &out.User
+		}
+	}
+	return d.apply(d.s.conv, op, cause)
+}
+
+// judge hands a reply and what the recipe said of it to the conversation, and follows where that leads.
+func (d *draft) judge(reply *event.ModelReplied, of uint64, answers []event.Answer, cause uint64) error {
+	op := replyOp(reply, of, answers, true)
+	decision, err := conv.Decide(d.s.conv, op)
+	if err != nil {
+		return err
+	}
+	d.record(decision, cause)
+	decided := d.seq
+	if v := op.Answers.Verdict; v != nil && !v.Verified {
+		evidence := verifyOutput(answered(answers, abi.HookVerify)).Evidence
+		d.emit(&event.GoalRejected{Reason: v.Reason, Evidence: evidence}, decided)
+	}
+	switch decision.Stage.Action() {
+	case conv.CallModel:
+		d.requestModel(decided, int(decision.Info.VisibleMessages), 1)
+	case conv.ExecuteTools:
+		d.propose(reply.Message.ToolCalls, decided)
+	case conv.Done:
+		d.end(decision, reply, answers, op.Answers.Verdict)
+	}
+	return nil
+}
+
+// finalAnswer is the task's answer: the direct one, else what final_output gives, else the reply's text.
+func finalAnswer(decision *conv.Decision, reply *event.ModelReplied, answers []event.Answer) (answer, source string) {
+	if direct := decision.Info.DirectAnswer; direct != nil {
+		return *direct, sourceDirect
+	}
+	if a := answered(answers, abi.HookFinalOutput); a != nil && a.Decided {
+		return a.Output, sourceOutput
+	}
+	return reply.Message.Content, sourceMessage
+}
+
+// end writes how the task ends, by the table of the design: success needs an answer that no predicate
+// rejects; a conversation that was cut short is partial.
+func (d *draft) end(decision *conv.Decision, reply *event.ModelReplied, answers []event.Answer, v *conv.Verdict) {
+	cause := d.seq
+	if !completes(decision) {
+		d.partial(decision.Stage.String(), reply.Message.Content, cause)
+		return
+	}
+	answer, source := finalAnswer(decision, reply, answers)
+	switch {
+	case answer == "":
+		d.partial("no_answer", "", cause)
+	case v != nil && !v.Verified && decision.Stage == conv.ForceCompleted:
+		d.partial("goal_rejected", answer, cause)
+	case v != nil && !v.Verified:
+		d.emit(&event.TaskFailed{Reason: "the answer was rejected: " + v.Reason}, cause)
+	default:
+		goal := &event.GoalVerified{Verified: event.VerifiedNone}
+		if v != nil {
+			goal.Verified = event.VerifiedRecipe
+			goal.Evidence = verifyOutput(answered(answers, abi.HookVerify)).Evidence
+		}
+		proof := d.emit(goal, cause).Seq
+		d.emit(&event.TaskSucceeded{Answer: answer, Verified: goal.Verified, Source: source}, proof)
+	}
+}
+
+func (d *draft) partial(reason, answer string, cause uint64) {
+	d.emit(&event.TaskPartial{
+		Reason: reason, Answer: answer, Done: int64(len(d.s.evidence)),
+		Undone: d.s.stepCount - int64(len(d.s.evidence)), Resume: cause,
+	}, cause)
+}

@@ -1,0 +1,82 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/axishost/axishost/host/internal/conv"
+	"github.com/axishost/axishost/host/internal/task"
+)
+
+// Effect is something owed to the world. Everything that it rests on is durable. ID is stable: the driver
+// performs each id once, and an effect that is performed again after a crash is harmless or has been
+// turned into another by the Claimed that recovery begins with.
+type Effect interface{ ID() string }
+
+// ConsultRecipe asks the hooks that Questions names, and brings RecipeAnswered.
+type ConsultRecipe struct{ Of uint64 }
+
+// CallModel calls the model with what is visible, and brings ModelReplied or ModelFailed.
+type CallModel struct {
+	Request uint64 // sequence number of the ModelRequested
+	Ordinal int64
+}
+
+// CallTool calls a tool, and brings ToolFinished.
+type CallTool struct {
+	Step        int64
+	Attempt     int64
+	Tool        string
+	Arguments   string // a JSON object
+	OperationID string
+}
+
+// SetTimer waits until a time, in microseconds since the Unix epoch, and brings TimerFired.
+type SetTimer struct{ At int64 }
+
+// Advance brings Advanced at once.
+type Advance struct{ Of uint64 }
+
+// ID implements Effect.
+func (e ConsultRecipe) ID() string { return fmt.Sprintf("consult:%d", e.Of) }
+
+// ID implements Effect.
+func (e CallModel) ID() string { return fmt.Sprintf("model:%d", e.Request) }
+
+// ID implements Effect.
+func (e CallTool) ID() string { return fmt.Sprintf("tool:%d:%d", e.Step, e.Attempt) }
+
+// ID implements Effect.
+func (e SetTimer) ID() string { return fmt.Sprintf("timer:%d", e.At) }
+
+// ID implements Effect.
+func (e Advance) ID() string { return fmt.Sprintf("advance:%d", e.Of) }
+
+// Pending gives what is owed to the world, in a fixed order. A task that is neither ended nor stopped
+// always has something pending.
+func Pending(s *State) []Effect {
+	switch {
+	case s.created == nil || s.outcome != nil || s.stop != nil:
+		return nil
+	case s.conv.Stage() == conv.NotInitialized:
+		return []Effect{ConsultRecipe{Of: s.createdSeq}}
+	case s.reply != nil:
+		return []Effect{ConsultRecipe{Of: s.replySeq}}
+	case s.request != 0:
+		return []Effect{CallModel{Request: s.request, Ordinal: s.answered + 1}}
+	case s.retryAt != 0:
+		return []Effect{SetTimer{At: s.retryAt}}
+	}
+	var effects []Effect
+	for i := range s.steps {
+		if step := &s.steps[i]; step.State == task.Executing {
+			effects = append(effects, CallTool{
+				Step: step.ID, Attempt: step.Attempt, Tool: step.Request.Tool,
+				Arguments: Arguments(step.Request.Arguments), OperationID: step.Request.OperationID,
+			})
+		}
+	}
+	if len(effects) == 0 {
+		return []Effect{Advance{Of: s.seq}}
+	}
+	return effects
+}

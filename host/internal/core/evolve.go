@@ -1,0 +1,164 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/conv"
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/internal/task"
+)
+
+// Evolve applies one durable event. An error means that the log is not one that this machine wrote; the
+// state must not be used further.
+func Evolve(s *State, e *event.Event) error {
+	if err := evolve(s, e); err != nil {
+		return fmt.Errorf("event %d (%s) of task %s: %w", e.Seq, e.Payload.Type(), e.Task, err)
+	}
+	return nil
+}
+
+func evolve(s *State, e *event.Event) error {
+	switch {
+	case e.Seq != s.seq+1:
+		return fmt.Errorf("follows event %d", s.seq)
+	case s.outcome != nil:
+		return fmt.Errorf("the task has ended (%s)", s.outcome.Phase)
+	case (s.created == nil) != (e.Payload.Type() == event.TypeTaskCreated):
+		return fmt.Errorf("a task begins with %s, and has one", event.TypeTaskCreated)
+	}
+	s.seq = e.Seq
+	if e.Step != 0 {
+		return s.evolveStep(e)
+	}
+	switch p := e.Payload.(type) {
+	case *event.TaskCreated:
+		return s.evolveCreated(e, p)
+	case *event.Claimed:
+		s.fence, s.stop, s.failures = p.Fence, nil, 0
+	case *event.ModelRequested:
+		s.request, s.retryAt = e.Seq, 0
+	case *event.ModelReplied:
+		s.request, s.failures, s.reply, s.replySeq = 0, 0, p, e.Seq
+		s.answered++
+		s.made[e.Seq] = p.Message
+	case *event.ModelFailed:
+		s.evolveModelFailed(p)
+	case *event.RetryScheduled:
+		s.stop, s.retryAt = nil, p.At
+	case *event.RecipeConsulted:
+		s.stop = haltingFault(p.Answers)
+	case *event.GoalVerified, *event.GoalRejected: // said again by what follows
+	case *event.TaskSucceeded:
+		s.outcome = &Outcome{Phase: PhaseSucceeded, Answer: p.Answer, Verified: p.Verified}
+	case *event.TaskPartial:
+		s.outcome = &Outcome{Phase: PhasePartial, Answer: p.Answer, Reason: p.Reason}
+	case *event.TaskFailed:
+		s.outcome = &Outcome{Phase: PhaseFailed, Reason: p.Reason}
+	default:
+		return s.evolveConversation(e)
+	}
+	return nil
+}
+
+func (s *State) evolveCreated(e *event.Event, p *event.TaskCreated) error {
+	config, err := decodeConfig(p.Config)
+	if err != nil {
+		return err
+	}
+	s.task, s.created, s.createdSeq, s.createdAt = e.Task, p, e.Seq, e.Time
+	s.config, s.conv = config, conv.New(config.Conversation)
+	return nil
+}
+
+func (s *State) evolveModelFailed(p *event.ModelFailed) {
+	s.request = 0
+	s.failures++
+	if p.Answered {
+		s.answered++
+	}
+	s.stop = &Stop{Kind: StopModel, Reason: p.Reason}
+	if p.Class == event.ClassLost {
+		s.stop, s.failures = nil, 0
+	}
+}
+
+// haltingFault finds the fault of a hook that the task cannot do without.
+func haltingFault(answers []event.Answer) *Stop {
+	for _, a := range answers {
+		hook := abi.Hook(a.Hook)
+		if a.Fault != "" && (hook == abi.HookStart || hook == abi.HookFinalOutput) {
+			return &Stop{Kind: StopPlugin, Reason: a.Fault}
+		}
+	}
+	return nil
+}
+
+func (s *State) evolveConversation(e *event.Event) error {
+	p := e.Payload
+	if m, ok := p.(*event.MessageAppended); ok && m.Of != 0 {
+		message, ok := s.made[m.Of]
+		if !ok {
+			return fmt.Errorf("event %d made no message", m.Of)
+		}
+		delete(s.made, m.Of)
+		p = &event.MessageAppended{Message: &message, Of: m.Of}
+	}
+	if err := conv.Evolve(s.conv, p); err != nil {
+		return err
+	}
+	if d, ok := p.(*event.Decided); ok {
+		s.reply, s.replySeq = nil, 0
+		if d.Head.Stage != conv.AwaitTools.String() {
+			s.steps = nil
+		}
+	}
+	return nil
+}
+
+func (s *State) evolveStep(e *event.Event) error {
+	if e.Payload.Type() == event.TypeToolRequested {
+		if e.Step != s.stepCount+1 {
+			return fmt.Errorf("step %d follows step %d", e.Step, s.stepCount)
+		}
+		s.stepCount = e.Step
+		s.steps = append(s.steps, task.Step{ID: e.Step})
+	}
+	step := s.step(e.Step)
+	if step == nil {
+		return fmt.Errorf("there is no step %d", e.Step)
+	}
+	if err := step.Apply(e); err != nil {
+		return err
+	}
+	switch p := e.Payload.(type) {
+	case *event.ToolSucceeded:
+		s.evidence = append(s.evidence, abi.Evidence{Step: e.Step, Tool: step.Request.Tool, Result: p.Result})
+	case *event.ToolFailed:
+		if p.Fault {
+			s.stop = &Stop{Kind: StopPlugin, Reason: p.Reason}
+		}
+	case *event.RetryScheduled:
+		s.stop = nil
+	}
+	if m, ok := observation(step, e.Payload); ok {
+		s.made[e.Seq] = m
+	}
+	return nil
+}
+
+// observation makes the message in which the model reads what became of its call.
+func observation(step *task.Step, p event.Payload) (event.Message, bool) {
+	m := event.Message{Role: event.RoleTool, ToolCallID: step.Request.CallID, Name: step.Request.Tool}
+	switch p := p.(type) {
+	case *event.ToolSucceeded:
+		m.Content = p.Result
+	case *event.ToolFailed:
+		m.Content = p.Reason
+	case *event.StepDenied:
+		m.Content = p.Text
+	default:
+		return event.Message{}, false
+	}
+	return m, true
+}

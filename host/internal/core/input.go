@@ -1,0 +1,69 @@
+package core
+
+import (
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/event"
+)
+
+// Input is one thing that happened.
+type Input interface{ input() }
+
+// TaskSubmitted begins a task, claimed by Worker.
+type TaskSubmitted struct {
+	Task    string
+	Worker  string
+	Created event.TaskCreated
+}
+
+// Claimed says that Worker takes the task over, under a fence above the task's. What an earlier worker had
+// under way is lost.
+type Claimed struct {
+	Worker string
+	Fence  uint64
+}
+
+// RecipeAnswered brings what the recipe's hooks said, all of one consultation.
+type RecipeAnswered struct {
+	Answers []event.Answer
+}
+
+// ModelReplied brings a reply.
+type ModelReplied struct {
+	Reply event.ModelReplied
+	// Misfits says, for calls whose arguments do not fit their tool's schema, why; by place in the reply.
+	Misfits map[int]string
+}
+
+// ModelFailed says that a model call gave no reply.
+type ModelFailed struct {
+	Failure event.ModelFailed
+	// Retryable tells that trying again can help.
+	Retryable bool
+	// RetryAfter is how long the endpoint asks to wait, in microseconds; 0 when it did not say.
+	RetryAfter int64
+	// Jitter is a random draw: 0 to 65535.
+	Jitter int64
+}
+
+// TimerFired says that the time of a SetTimer has come.
+type TimerFired struct{}
+
+// ToolFinished brings the outcome of a tool call: Output, or Fault when the plugin failed.
+type ToolFinished struct {
+	Step    int64
+	Attempt int64
+	Output  abi.ToolOutput
+	Fault   string
+}
+
+// Advanced brings nothing: it lets the machine go on by itself where a commit ended in the middle.
+type Advanced struct{}
+
+func (TaskSubmitted) input()  {}
+func (Claimed) input()        {}
+func (RecipeAnswered) input() {}
+func (ModelReplied) input()   {}
+func (ModelFailed) input()    {}
+func (TimerFired) input()     {}
+func (ToolFinished) input()   {}
+func (Advanced) input()       {}

@@ -1,0 +1,83 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/axishost/axishost/host/internal/conv"
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/internal/task"
+)
+
+// Phase is what a task is doing, as people and lists see it.
+type Phase string
+
+// The phases that a task can be in.
+const (
+	PhaseCreated   Phase = "created"
+	PhasePlanning  Phase = "planning"
+	PhaseReady     Phase = "ready"
+	PhaseExecuting Phase = "executing"
+	PhaseObserving Phase = "observing"
+	PhaseSucceeded Phase = "succeeded"
+	PhasePartial   Phase = "partial"
+	PhaseFailed    Phase = "failed"
+)
+
+// Phase derives what the task is doing.
+func (s *State) Phase() Phase {
+	begun := s.conv != nil && s.conv.Stage() != conv.NotInitialized
+	return phase(s.outcome, begun, s.steps)
+}
+
+// PhaseAfter gives what the task will be doing once events are evolved, for the list entry that is
+// committed with them. The events must be those that Decide gave for s.
+func PhaseAfter(s *State, events []*event.Event) Phase {
+	begun := s.conv != nil && s.conv.Stage() != conv.NotInitialized
+	shadow := State{steps: slices.Clone(s.steps), stepCount: s.stepCount, made: map[uint64]event.Message{}}
+	for _, e := range events {
+		switch p := e.Payload.(type) {
+		case *event.TaskSucceeded:
+			return PhaseSucceeded
+		case *event.TaskPartial:
+			return PhasePartial
+		case *event.TaskFailed:
+			return PhaseFailed
+		case *event.Decided:
+			begun = true
+			if p.Head.Stage != conv.AwaitTools.String() {
+				shadow.steps = nil
+			}
+		}
+		if e.Step != 0 && shadow.evolveStep(e) != nil {
+			break // Evolve will say the same, and loudly
+		}
+	}
+	return phase(nil, begun, shadow.steps)
+}
+
+func phase(outcome *Outcome, begun bool, steps []task.Step) Phase {
+	if outcome != nil {
+		return outcome.Phase
+	}
+	if !begun {
+		return PhaseCreated
+	}
+	var ready, settled bool
+	for i := range steps {
+		switch state := steps[i].State; {
+		case state == task.Executing:
+			return PhaseExecuting
+		case state == task.Ready || state == task.Proposed:
+			ready = true
+		case state.Settled():
+			settled = true
+		}
+	}
+	switch {
+	case ready:
+		return PhaseReady
+	case settled:
+		return PhaseObserving
+	}
+	return PhasePlanning
+}

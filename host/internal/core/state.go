@@ -1,0 +1,114 @@
+package core
+
+import (
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/conv"
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/internal/task"
+)
+
+// StopKind says what a task waits for before it can go on.
+type StopKind string
+
+// The kinds of stop.
+const (
+	StopModel  StopKind = "model"
+	StopPlugin StopKind = "plugin"
+)
+
+// Stop says why a task has come to a halt that is not its end: it can be resumed.
+type Stop struct {
+	Kind   StopKind
+	Reason string
+}
+
+// Outcome is how a task ended.
+type Outcome struct {
+	Phase    Phase
+	Answer   string
+	Verified string
+	Reason   string
+}
+
+// State is a task. Only Evolve changes it.
+type State struct {
+	task       string
+	seq        uint64
+	fence      uint64
+	created    *event.TaskCreated
+	createdSeq uint64
+	createdAt  int64
+	config     Config
+	conv       *conv.State
+
+	// request is the ModelRequested whose outcome is not known; answered counts the calls that the endpoint
+	// answered; failures those in a row that failed; retryAt is when the next is due.
+	request  uint64
+	answered int64
+	failures int64
+	retryAt  int64
+
+	// reply is a reply that is not judged yet.
+	reply    *event.ModelReplied
+	replySeq uint64
+
+	// steps are those of the batch under way, in call order; stepCount counts all of the task.
+	steps     []task.Step
+	stepCount int64
+	evidence  []abi.Evidence
+
+	// made holds the messages that events made and that no MessageAppended has taken up yet.
+	made map[uint64]event.Message
+
+	stop    *Stop
+	outcome *Outcome
+}
+
+// New gives the state before the first event.
+func New() *State { return &State{made: map[uint64]event.Message{}} }
+
+// Seq is the sequence number of the last event.
+func (s *State) Seq() uint64 { return s.seq }
+
+// Fence is the fence of the last claim.
+func (s *State) Fence() uint64 { return s.fence }
+
+// Created is what began the task; nil before.
+func (s *State) Created() *event.TaskCreated { return s.created }
+
+// CreatedAt is when the task was created, in microseconds since the Unix epoch.
+func (s *State) CreatedAt() int64 { return s.createdAt }
+
+// Config is the pinned configuration.
+func (s *State) Config() *Config { return &s.config }
+
+// Conversation is the conversation, to be read only.
+func (s *State) Conversation() *conv.State { return s.conv }
+
+// Stop is why the task halted; nil when it did not.
+func (s *State) Stop() *Stop { return s.stop }
+
+// Outcome is how the task ended; nil when it did not.
+func (s *State) Outcome() *Outcome { return s.outcome }
+
+// tool finds a tool that the task offers.
+func (s *State) tool(name string) *event.ToolSpec {
+	for i := range s.created.Tools {
+		for j := range s.created.Tools[i].Tools {
+			if t := &s.created.Tools[i].Tools[j]; t.Name == name {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// step finds a step of the batch under way.
+func (s *State) step(id int64) *task.Step {
+	for i := range s.steps {
+		if s.steps[i].ID == id {
+			return &s.steps[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package task
+
+import (
+	"fmt"
+
+	"github.com/axishost/axishost/host/internal/event"
+)
+
+// State is where a step stands.
+type State uint8
+
+// The states of a step.
+const (
+	None State = iota
+	Proposed
+	Ready
+	Executing
+	Observing
+	Failed
+	Denied
+	Closed // done: its result is part of the conversation
+	stateCount
+)
+
+var stateNames = [stateCount]string{"none", "proposed", "ready", "executing", "observing", "failed", "denied", "done"}
+
+func (s State) String() string {
+	if s < stateCount {
+		return stateNames[s]
+	}
+	return fmt.Sprintf("state %d", uint8(s))
+}
+
+// Settled tells that the step's outcome is known and waits to be observed.
+func (s State) Settled() bool { return s == Observing || s == Failed || s == Denied }
+
+// transitions is the table of the step machine.
+var transitions = map[State]map[event.Type]State{
+	None:      {event.TypeToolRequested: Proposed},
+	Proposed:  {event.TypeToolAuthorized: Ready, event.TypeStepDenied: Denied},
+	Ready:     {event.TypeToolStarted: Executing},
+	Executing: {event.TypeToolSucceeded: Observing, event.TypeToolFailed: Failed},
+	Failed:    {event.TypeRetryScheduled: Ready, event.TypeObservationRecorded: Closed},
+	Denied:    {event.TypeObservationRecorded: Closed},
+	Observing: {event.TypeObservationRecorded: Closed},
+}
+
+// TransitionError says that an event does not fit the state of its step.
+type TransitionError struct {
+	Step  int64
+	State State
+	Event event.Type
+	// Last are the latest events of the step, oldest first.
+	Last []event.Type
+}
+
+func (e *TransitionError) Error() string {
+	return fmt.Sprintf("step %d in state %s cannot take event %s (last %v)", e.Step, e.State, e.Event, e.Last)
+}
+
+// Step is one tool call.
+type Step struct {
+	ID      int64
+	State   State
+	Attempt int64 // counts the starts
+	Request event.ToolRequested
+	// Started is the sequence number of the event that started it, Settled of the one that settled it.
+	Started uint64
+	Settled uint64
+	// Fault is why the plugin failed, where that is what settled it.
+	Fault string
+
+	last [3]event.Type
+}
+
+// Next gives the state that an event leads to, without going there.
+func (s *Step) Next(t event.Type) (State, error) {
+	next, ok := transitions[s.State][t]
+	if !ok {
+		return s.State, &TransitionError{Step: s.ID, State: s.State, Event: t, Last: s.history()}
+	}
+	return next, nil
+}
+
+// Apply moves the step by a durable event.
+func (s *Step) Apply(e *event.Event) error {
+	t := e.Payload.Type()
+	next, err := s.Next(t)
+	if err != nil {
+		return err
+	}
+	s.State = next
+	copy(s.last[:], s.last[1:])
+	s.last[len(s.last)-1] = t
+	switch p := e.Payload.(type) {
+	case *event.ToolRequested:
+		s.ID, s.Request = e.Step, *p
+	case *event.ToolStarted:
+		s.Started, s.Attempt, s.Fault = e.Seq, e.Attempt, ""
+	case *event.ToolFailed:
+		s.Settled = e.Seq
+		if p.Fault {
+			s.Fault = p.Reason
+		}
+	case *event.ToolSucceeded, *event.StepDenied:
+		s.Settled = e.Seq
+	}
+	return nil
+}
+
+func (s *Step) history() []event.Type {
+	var out []event.Type
+	for _, t := range s.last {
+		if t != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
