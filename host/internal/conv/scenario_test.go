@@ -13,10 +13,10 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestScenarios runs testdata/*.txt: one situation a file. Commands take one JSON object; what an operation
+// TestScenarios runs testdata/scenarios/*.txt: one situation a file. Commands take one JSON object; what an operation
 // leads to is the expectation.
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		s := &scenario{state: New(DefaultConfig())}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			out, err := s.run(d.Cmd, d.Input)

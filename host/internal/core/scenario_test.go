@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestScenarios runs testdata/*.txt: one situation a file. Commands are inputs, each one JSON object; the
+// TestScenarios runs testdata/scenarios/*.txt: one situation a file. Commands are inputs, each one JSON object; the
 // events that an input leads to and what is pending after them are the expectation. After each, the state
 // must be the one that a fold over the encoded log gives, and have something pending unless it rests.
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		s := &scenario{t: t, state: New()}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			out, err := s.run(d.Cmd, d.Input)

@@ -1,0 +1,184 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// world answers what is pending at random, loses workers at random, and checks after each commit what must
+// hold of any task.
+type world struct {
+	t     *rapid.T
+	state *State
+	log   []*event.Event
+	now   int64
+}
+
+// TestAnyWorld: whatever model, recipe and tools answer and whenever a worker is lost, a task that neither
+// ended nor halted has something pending; the state is the fold over its log; every call in what the model
+// would see is answered exactly once, in order, right behind it; and a task comes to an end.
+func TestAnyWorld(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, state: New()}
+		w.feed(TaskSubmitted{Task: "01t", Worker: "w", Created: w.task()})
+		for range 400 {
+			if w.state.Outcome() != nil {
+				break
+			}
+			w.step()
+		}
+		require.NotNil(t, w.state.Outcome(), "the task did not end in %d events", len(w.log))
+		_, err := Decide(w.state, w.now, Claimed{Worker: "w", Fence: w.state.Fence() + 1})
+		require.ErrorIs(t, err, ErrEnded)
+	})
+}
+
+func (w *world) task() event.TaskCreated {
+	config := fmt.Sprintf(`{"conversation":{"max_turns":%d,"max_goal_retries":1,"assistant_rollback":{"max_rollbacks":2}},"limits":{"model_retries":1,"parallel_tools":%d}}`,
+		rapid.IntRange(1, 8).Draw(w.t, "turns"), rapid.IntRange(1, 3).Draw(w.t, "parallel"))
+	created := event.TaskCreated{Goal: "g", Config: json.RawMessage(config)}
+	if rapid.Bool().Draw(w.t, "recipe") {
+		created.Recipe = &event.Plugin{Name: "r", Digest: "d"}
+		for _, hook := range []abi.Hook{abi.HookStart, abi.HookRefusal, abi.HookFormatError, abi.HookDirectFinal, abi.HookFinalOutput, abi.HookVerify} {
+			if rapid.Bool().Draw(w.t, string(hook)) {
+				created.Recipe.Hooks = append(created.Recipe.Hooks, string(hook))
+			}
+		}
+	}
+	created.Tools = []event.Plugin{{Name: "p", Tools: []event.ToolSpec{
+		{Name: "a", Schema: json.RawMessage("{}")}, {Name: "b", Schema: json.RawMessage("{}")},
+	}}}
+	return created
+}
+
+// step lets one thing happen: a worker is lost, or one pending effect brings its result.
+func (w *world) step() {
+	pending := Pending(w.state)
+	if len(pending) == 0 || rapid.IntRange(0, 9).Draw(w.t, "lost") == 0 {
+		w.feed(Claimed{Worker: "w", Fence: w.state.Fence() + 1})
+		return
+	}
+	switch e := rapid.SampledFrom(pending).Draw(w.t, "effect").(type) {
+	case ConsultRecipe:
+		w.feed(RecipeAnswered{Answers: w.consult()})
+	case CallModel:
+		w.feed(w.model())
+	case CallTool:
+		w.feed(w.tool(e))
+	case SetTimer:
+		w.now = e.At
+		w.feed(TimerFired{})
+	case Advance:
+		w.feed(Advanced{})
+	}
+}
+
+func (w *world) consult() []event.Answer {
+	outputs := map[abi.Hook][]string{
+		abi.HookStart: {`{"system":""}`, `{"system":"s","user":"u"}`}, abi.HookRefusal: {`{"keywords":["no"]}`, `{"keywords":[]}`},
+		abi.HookFormatError: {`{"keywords":["x"]}`, `{"keywords":["x"],"strategy":"rollback"}`, `{"keywords":[]}`},
+		abi.HookDirectFinal: {"", "4"}, abi.HookFinalOutput: {"", "4"},
+		abi.HookVerify: {`{"verified":true}`, `{"verified":false,"reason":"no"}`},
+	}
+	var answers []event.Answer
+	for {
+		questions := NextQuestions(w.state, answers)
+		if len(questions) == 0 {
+			return answers
+		}
+		for _, q := range questions {
+			a := event.Answer{Hook: string(q.Hook)}
+			switch rapid.IntRange(0, 4).Draw(w.t, "answer") {
+			case 0:
+				a.Fault = "trap"
+			case 1:
+			default:
+				a.Decided, a.Output = true, rapid.SampledFrom(outputs[q.Hook]).Draw(w.t, "output")
+			}
+			answers = append(answers, a)
+		}
+	}
+}
+
+func (w *world) model() Input {
+	if rapid.IntRange(0, 5).Draw(w.t, "fails") == 0 {
+		return ModelFailed{
+			Failure:   event.ModelFailed{Class: "transient", Reason: "busy", Answered: rapid.Bool().Draw(w.t, "answered")},
+			Retryable: rapid.Bool().Draw(w.t, "retryable"), Jitter: rapid.Int64Range(0, 65535).Draw(w.t, "jitter"),
+		}
+	}
+	reply := event.ModelReplied{
+		Message:      event.Message{Content: rapid.SampledFrom([]string{"", "text", "<tool_call>"}).Draw(w.t, "content")},
+		FinishReason: rapid.SampledFrom([]string{"stop", "stop", "length"}).Draw(w.t, "finish"),
+	}
+	for range rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(w.t, "calls") {
+		reply.Message.ToolCalls = append(reply.Message.ToolCalls, event.ToolCall{
+			ID:        rapid.SampledFrom([]string{"", "same", "other"}).Draw(w.t, "id"),
+			Name:      rapid.SampledFrom([]string{"a", "b", "unknown"}).Draw(w.t, "tool"),
+			Arguments: rapid.SampledFrom([]string{"", "{}", "[", "null"}).Draw(w.t, "arguments"),
+		})
+	}
+	return ModelReplied{Reply: reply}
+}
+
+func (w *world) tool(e CallTool) Input {
+	in := ToolFinished{Step: e.Step, Attempt: e.Attempt}
+	switch rapid.IntRange(0, 5).Draw(w.t, "outcome") {
+	case 0:
+		in.Fault = "trap"
+	case 1:
+		in.Output = abi.ToolOutput{Status: abi.ToolFailed, Result: "bad", Class: abi.ClassConflict}
+	default:
+		in.Output = abi.ToolOutput{Status: abi.ToolOK, Result: "fine"}
+	}
+	return in
+}
+
+func (w *world) feed(in Input) {
+	events, err := Decide(w.state, w.now, in)
+	require.NoError(w.t, err)
+	phase := PhaseAfter(w.state, events)
+	for _, e := range events {
+		record, err := event.Encode(e)
+		require.NoError(w.t, err)
+		back, err := event.Decode(e.Task, e.Seq, record)
+		require.NoError(w.t, err)
+		w.log = append(w.log, back)
+		require.NoError(w.t, Evolve(w.state, e))
+	}
+	require.Equal(w.t, phase, w.state.Phase())
+	folded := New()
+	for _, e := range w.log {
+		require.NoError(w.t, Evolve(folded, e))
+	}
+	require.True(w.t, reflect.DeepEqual(folded, w.state), "the state is not the fold over its log")
+	rests := w.state.Stop() != nil || w.state.Outcome() != nil
+	require.Equal(w.t, rests, len(Pending(w.state)) == 0)
+	w.requirePaired()
+}
+
+// requirePaired holds what the model would be sent now against what a strict endpoint asks.
+func (w *world) requirePaired() {
+	if w.state.Outcome() != nil || len(w.state.steps) > 0 {
+		return // nothing is sent
+	}
+	var open []event.ToolCall
+	for m := range w.state.Conversation().Visible() {
+		if m.Role == event.RoleTool {
+			require.NotEmpty(w.t, open, "a result without its call")
+			require.Equal(w.t, open[0].ID, m.ToolCallID, "a result out of order")
+			open = open[1:]
+			continue
+		}
+		require.Empty(w.t, open, "a call without its result")
+		open = m.ToolCalls
+	}
+	require.Empty(w.t, open, "a call without its result")
+}

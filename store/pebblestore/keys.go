@@ -1,0 +1,96 @@
+package pebblestore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/axishost/axishost/store"
+)
+
+// The first byte of a key. They are part of the format: never change or reuse one.
+const (
+	kindFormat = 'f'
+	kindHead   = 'h'
+	kindRecord = 'r'
+	kindBlob   = 'b'
+)
+
+const (
+	sumLen  = 4      // of the checksum that begins each value
+	headLen = 2 * 8  // of a head's fixed part
+	sep     = '\x00' // ends a task id
+)
+
+func formatKey() []byte { return []byte{kindFormat} }
+
+func headKey(task string) []byte {
+	return append([]byte{kindHead}, task...)
+}
+
+func recordKey(task string, seq uint64) []byte {
+	key := make([]byte, 0, 1+len(task)+1+8)
+	key = append(append(append(key, kindRecord), task...), sep)
+	return binary.BigEndian.AppendUint64(key, seq)
+}
+
+func blobKey(task, blob string) []byte {
+	key := make([]byte, 0, 1+len(task)+1+len(blob))
+	key = append(append(append(key, kindBlob), task...), sep)
+	return append(key, blob...)
+}
+
+// successor gives the first key that does not start with prefix, which begins with a kind.
+func successor(prefix []byte) []byte {
+	end := bytes.TrimRight(prefix, "\xff")
+	end = bytes.Clone(end)
+	end[len(end)-1]++
+	return end
+}
+
+// seal writes the checksum of key and of the rest of value into value's first bytes.
+func seal(key, value []byte) {
+	binary.BigEndian.PutUint32(value, checksum(key, value[sumLen:]))
+}
+
+// unseal gives value without its checksum, in the same memory; false when the checksum is not right. It
+// covers the key, so that a value which ended up under another key is found out too.
+func unseal(key, value []byte) ([]byte, bool) {
+	if len(value) < sumLen {
+		return nil, false
+	}
+	payload := value[sumLen:]
+	return payload, binary.BigEndian.Uint32(value) == checksum(key, payload)
+}
+
+func checksum(key, payload []byte) uint32 {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli) // made once in a process
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, payload)
+}
+
+// encodeHead writes h's value, without the checksum, into payload.
+func encodeHead(payload []byte, h store.Head) {
+	binary.BigEndian.PutUint64(payload, h.Last)
+	binary.BigEndian.PutUint64(payload[8:], h.Fence)
+	copy(payload[headLen:], h.Index)
+}
+
+// decodeHead reads a head's value. The result has no reference to value.
+func decodeHead(task string, key, value []byte) (store.Head, error) {
+	payload, ok := unseal(key, value)
+	if !ok || len(payload) < headLen {
+		return store.Head{}, &store.CorruptError{Task: task, Detail: "head: checksum mismatch"}
+	}
+	h := store.Head{
+		Task:  task,
+		Last:  binary.BigEndian.Uint64(payload),
+		Fence: binary.BigEndian.Uint64(payload[8:]),
+	}
+	if index := payload[headLen:]; len(index) > 0 {
+		h.Index = append([]byte(nil), index...)
+	}
+	if h.Last == 0 {
+		return store.Head{}, &store.CorruptError{Task: task, Detail: "head: no record"}
+	}
+	return h, nil
+}

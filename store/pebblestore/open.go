@@ -1,0 +1,154 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/axishost/axishost/store"
+)
+
+// Options are the options of Open. The zero value is for use as it is.
+type Options struct {
+	// FS is the file system that the directory is in; nil: the operating system's.
+	FS vfs.FS
+}
+
+// Open opens the log in dir, and makes the directory (mode 0700, with its missing parents) when there is
+// none. The error is one line that names the directory and says what to do: ErrInUse when another process,
+// or another Log of this one, has the directory; ErrVersion when a newer version wrote it.
+func Open(dir string, opts Options) (*Log, error) {
+	log, err := open(dir, opts)
+	if err != nil {
+		return nil, fmt.Errorf("opening the log in %q: %w%s", dir, err, advice(err))
+	}
+	return log, nil
+}
+
+func open(dir string, opts Options) (*Log, error) {
+	if dir == "" {
+		return nil, errors.New("no directory is named")
+	}
+	if opts.FS == nil {
+		opts.FS = vfs.Default
+		canonical, err := canonicalDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		dir = canonical
+	}
+	fuse := newFuse()
+	db, err := openEngine(dir, engineOptions(opts.FS, fuse))
+	if err != nil {
+		// What the fuse has is the cause; what the engine says may follow from it.
+		return nil, firstError(fuse.first(), oneLine(engineError(err)))
+	}
+	err = checkFormat(db, fuse)
+	if err = firstError(fuse.first(), err); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return &Log{
+		db:      db,
+		fuse:    fuse,
+		closing: make(chan struct{}),
+		flights: make(map[string]*flight),
+		watches: make(map[string]*watch),
+	}, nil
+}
+
+func openEngine(dir string, opts *pebble.Options) (*pebble.DB, error) {
+	db, err := pebble.Open(dir, opts)
+	if err == nil {
+		return db, nil
+	}
+	if cleared, cerr := clearCreation(opts.FS, dir); cerr != nil || !cleared {
+		return nil, err
+	}
+	return pebble.Open(dir, opts)
+}
+
+// engineOptions are the engine's options: its own defaults but for what a log of modest size on one machine
+// does not need.
+func engineOptions(fs vfs.FS, fuse *fuse) *pebble.Options {
+	opts := &pebble.Options{
+		FS:                 &fuseFS{fs, fuse},
+		FormatMajorVersion: engineFormat,
+		Logger:             engineLog{fuse},
+		EventListener:      fuse.events(),
+		MemTableSize:       4 << 20,
+		// The statistics steer compactions that drop deleted keys; a log deletes none.
+		DisableTableStats: true,
+	}
+	opts.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+	return opts // the other levels take over the first one's
+}
+
+// canonicalDir gives the one path that dir has, however it is spelled: the lock on a directory knows it by
+// its path within one process. The end of the path need not exist.
+func canonicalDir(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	resolved, err := filepath.EvalSymlinks(abs)
+	if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(abs) == abs {
+		return resolved, err
+	}
+	parent, err := canonicalDir(filepath.Dir(abs))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(parent, filepath.Base(abs)), nil
+}
+
+// engineError gives the engine's error when it opens a directory the meaning that the contract has for it.
+func engineError(err error) error {
+	if strings.Contains(err.Error(), "unknown format major version") {
+		return fmt.Errorf("%w: %w, this version reads up to %d", store.ErrVersion, err, pebble.FormatNewest)
+	}
+	return err
+}
+
+// lineError is an error whose text was made one line.
+type lineError struct {
+	error
+	text string
+}
+
+func (e lineError) Error() string { return e.text }
+func (e lineError) Unwrap() error { return e.error }
+
+// oneLine keeps an error's text to a line; the engine's can have several.
+func oneLine(err error) error {
+	text := err.Error()
+	if !strings.Contains(text, "\n") {
+		return err
+	}
+	return lineError{err, strings.Join(strings.Fields(text), " ")}
+}
+
+// advice says what to do about an error of Open; "" when that is not known.
+func advice(err error) string {
+	switch {
+	case errors.Is(err, store.ErrInUse):
+		return "; stop the axishost that has it, or name another directory"
+	case errors.Is(err, store.ErrVersion):
+		return "; update axishost, or name another directory"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "; make it writable for this user, or name another directory"
+	case errors.Is(err, syscall.ENOTDIR):
+		return "; name a directory, or a path where one can be made"
+	case errors.Is(err, syscall.ENOSPC):
+		return "; free some space, or name a directory on another disk"
+	default:
+		return ""
+	}
+}
