@@ -68,6 +68,12 @@ func (s *scenario) run(cmd, input string) (string, error) {
 			return "", err
 		}
 		return s.apply(op)
+	case "prompt":
+		var out strings.Builder
+		for m := range s.state.Prompt() {
+			fmt.Fprintf(&out, "%s: %s %s\n", m.Role, m.ToolCallID, m.Content)
+		}
+		return out.String(), nil
 	case "visible":
 		var out strings.Builder
 		for m := range s.state.Visible() {

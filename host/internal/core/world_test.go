@@ -170,7 +170,7 @@ func (w *world) requirePaired() {
 		return // nothing is sent
 	}
 	var open []event.ToolCall
-	for m := range w.state.Conversation().Visible() {
+	for m := range w.state.Conversation().Prompt() {
 		if m.Role == event.RoleTool {
 			require.NotEmpty(w.t, open, "a result without its call")
 			require.Equal(w.t, open[0].ID, m.ToolCallID, "a result out of order")
