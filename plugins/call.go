@@ -1,0 +1,153 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/plugins/internal/hostfn"
+	"github.com/axishost/axishost/plugins/internal/wasi"
+)
+
+// Answer is what a hook said.
+type Answer struct {
+	// Decided is false when the host's default holds.
+	Decided bool
+	// Output is what the hook gives when it decides, checked by abi.CheckOutput. The caller's own.
+	Output []byte
+}
+
+// ErrUndeclared says that the plugin's manifest does not declare what was asked for.
+var ErrUndeclared = errors.New("not declared in the manifest")
+
+var errDeadline = errors.New("deadline")
+
+// deadline bounds ctx so that the cause tells this deadline from one of the caller's.
+func deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("%w: did not finish in %s", errDeadline, d))
+}
+
+// Hook asks a hook of the recipe. Each call starts from the image that the instance had after _initialize.
+// The error is a *CallError, or ctx's own.
+func (p *Plugin) Hook(ctx context.Context, hook abi.Hook, input []byte) (Answer, error) {
+	if hook == abi.HookToolCall || !p.manifest.HasHook(hook) {
+		return Answer{}, fmt.Errorf("plugin %q: hook %s: %w", p.manifest.Name, hook, ErrUndeclared)
+	}
+	if err := p.checkInput(hook, input); err != nil {
+		return Answer{}, err
+	}
+	ctx, cancel := deadline(ctx, p.opts.HookTimeout)
+	defer cancel()
+	i, err := p.hooks.get(ctx)
+	switch cause := context.Cause(ctx); {
+	case errors.Is(err, errWait) && errors.Is(cause, errDeadline):
+		return Answer{}, p.callError(hook, FaultTimeout, fmt.Sprintf("found no free instance in %s", p.opts.HookTimeout))
+	case errors.Is(err, errWait):
+		return Answer{}, p.fault(ctx, hook, cause, nil)
+	case err != nil:
+		return Answer{}, err
+	}
+	answer, err := p.invoke(ctx, i, hook, p.newCall(input))
+	// An end of ctx that came as the call returned may close the instance behind its answer.
+	if err != nil || ctx.Err() != nil {
+		p.hooks.discard(i)
+	} else {
+		p.hooks.put(i)
+	}
+	return answer, err
+}
+
+// CallTool calls a tool, in an instance of its own. The error is a *CallError, or ctx's own; a tool that
+// says that it failed is no error.
+func (p *Plugin) CallTool(ctx context.Context, in abi.ToolInput) (abi.ToolOutput, error) {
+	index := slices.IndexFunc(p.manifest.Tools, func(t abi.ToolSpec) bool { return t.Name == in.Tool })
+	if index < 0 {
+		return abi.ToolOutput{}, fmt.Errorf("plugin %q: tool %q: %w", p.manifest.Name, in.Tool, ErrUndeclared)
+	}
+	input, err := json.Marshal(in)
+	if err != nil {
+		return abi.ToolOutput{}, fmt.Errorf("plugin %q: tool %q: arguments: %w", p.manifest.Name, in.Tool, err)
+	}
+	if err := p.checkInput(abi.HookToolCall, input); err != nil {
+		return abi.ToolOutput{}, err
+	}
+	ctx, cancel := deadline(ctx, p.toolTimeout(p.manifest.Tools[index]))
+	defer cancel()
+	i, err := p.instantiate(ctx)
+	if err != nil {
+		return abi.ToolOutput{}, err
+	}
+	defer i.close()
+	answer, err := p.invoke(ctx, i, abi.HookToolCall, p.newCall(input))
+	if err != nil {
+		return abi.ToolOutput{}, err
+	}
+	if !answer.Decided {
+		return abi.ToolOutput{}, p.callError(abi.HookToolCall, FaultBadOutput, "a tool call must decide")
+	}
+	var out abi.ToolOutput
+	err = json.Unmarshal(answer.Output, &out) // checked by invoke
+	return out, err
+}
+
+// toolTimeout is the time of one call: the tool's own, within the operator's.
+func (p *Plugin) toolTimeout(t abi.ToolSpec) time.Duration {
+	own, most := time.Duration(t.TimeoutMillis)*time.Millisecond, p.opts.ToolTimeout
+	switch {
+	case own <= 0 && most <= 0:
+		return abi.DefaultToolMillis * time.Millisecond
+	case own <= 0:
+		return most
+	case most <= 0:
+		return own
+	}
+	return min(own, most)
+}
+
+func (p *Plugin) checkInput(hook abi.Hook, input []byte) error {
+	if len(input) <= abi.MaxInputBytes {
+		return nil
+	}
+	e := p.callError(hook, FaultFailed, fmt.Sprintf("input of %d bytes is over the limit of %d", len(input), abi.MaxInputBytes))
+	e.Code = abi.CodeTooLarge
+	return e
+}
+
+func (p *Plugin) newCall(input []byte) *hostfn.Call {
+	call := &hostfn.Call{Input: input, OutputLimit: p.outputLimit, Granted: p.granted, Log: p.logger()}
+	if p.opts.Events.Progress != nil {
+		call.Emit = func(_ abi.EmitKind, text string) { p.opts.Events.Progress(p.manifest.Name, text) }
+	}
+	return call
+}
+
+// invoke calls a hook's export and makes an answer of what came of it.
+func (p *Plugin) invoke(ctx context.Context, i *instance, hook abi.Hook, call *hostfn.Call) (Answer, error) {
+	rc, err := i.guest.Call(wasi.With(hostfn.With(ctx, call), i.world), hook.Export(), uint32(len(call.Input)))
+	if err != nil {
+		return Answer{}, withErrorText(p.fault(ctx, hook, err, i.world), call.ErrorText)
+	}
+	switch code := abi.Code(rc); {
+	case code == abi.CodeNoDecision:
+		return Answer{}, nil
+	case code != abi.CodeDecided && code > 0:
+		return Answer{}, p.callError(hook, FaultBadOutput, fmt.Sprintf("return code %d is not known", code))
+	case code < 0:
+		e := p.callError(hook, FaultFailed, call.ErrorText)
+		if e.Code = code; e.Text == "" {
+			e.Text = "it gave no reason (error_set was not called)"
+		}
+		return Answer{}, e
+	}
+	if !call.Wrote {
+		return Answer{}, p.callError(hook, FaultBadOutput, "a decision without output")
+	}
+	if err := abi.CheckOutput(hook, call.Output); err != nil {
+		return Answer{}, p.callError(hook, FaultBadOutput, err.Error())
+	}
+	return Answer{Decided: true, Output: call.Output}, nil
+}

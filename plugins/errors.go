@@ -1,0 +1,81 @@
+package plugins
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/plugins/internal/hostfn"
+)
+
+// RefusedError says why a file is not run as a plugin. No code of it has run.
+type RefusedError struct {
+	// Plugin names it: its manifest's name and version, else what the caller called it.
+	Plugin string
+	// Reasons are all that were found at the first check that failed, sorted, one line each.
+	Reasons []string
+}
+
+// Error is one line, of the first 20 reasons where there are more.
+func (e *RefusedError) Error() string {
+	const most = 20
+	reasons, more := e.Reasons, ""
+	if n := len(reasons) - most; n > 0 {
+		reasons, more = reasons[:most], fmt.Sprintf("; and %d more", n)
+	}
+	return fmt.Sprintf("plugin %s %s%s", e.Plugin, strings.Join(reasons, "; "), more)
+}
+
+// FaultKind is a way in which a call can fail.
+type FaultKind int
+
+// The ways in which a call can fail.
+const (
+	FaultTrap      FaultKind = iota + 1 // it did what it must not, and was stopped
+	FaultPanic                          // its language runtime gave up, and said why
+	FaultExit                           // it ended itself in the middle of a call
+	FaultTimeout                        // its deadline passed
+	FaultFailed                         // it returned an error code
+	FaultBadOutput                      // it decided, and its output is not what the hook gives
+)
+
+func (k FaultKind) String() string {
+	return [...]string{"unknown", "trap", "panic", "exit", "timeout", "failed", "bad_output"}[k]
+}
+
+// CallError says how a call of a guest failed. The instance is gone; the next call works.
+type CallError struct {
+	Plugin string
+	Hook   abi.Hook // empty for _initialize
+	Kind   FaultKind
+	// Code is the guest's own, with FaultFailed.
+	Code abi.Code
+	// Text is one printable line: the guest's message, or what stopped it.
+	Text string
+	// Frames is the guest's stack, innermost first, where there is one.
+	Frames []string
+}
+
+func (e *CallError) Error() string {
+	what := string(e.Hook)
+	if what == "" {
+		what = abi.InitExport
+	}
+	switch e.Kind {
+	case FaultTrap:
+		return fmt.Sprintf("plugin %q: %s trapped: %s", e.Plugin, what, e.Text)
+	case FaultPanic:
+		return fmt.Sprintf("plugin %q: %s panicked: %s", e.Plugin, what, e.Text)
+	case FaultExit, FaultTimeout:
+		return fmt.Sprintf("plugin %q: %s %s", e.Plugin, what, e.Text)
+	case FaultBadOutput:
+		return fmt.Sprintf("plugin %q: %s gave bad output: %s", e.Plugin, what, e.Text)
+	default:
+		return fmt.Sprintf("plugin %q: %s failed (%s): %s", e.Plugin, what, e.Code, e.Text)
+	}
+}
+
+// Printable makes text that came from a guest, a model or a tool fit to be shown on one line: at most limit
+// bytes of it, with control and formatting characters written as escapes and what is not UTF-8 as U+FFFD, so
+// that it can neither forge a line nor drive a terminal.
+func Printable(text string, limit int) string { return hostfn.Printable([]byte(text), limit) }

@@ -1,0 +1,250 @@
+package plugins
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/axishost/axishost/abi"
+	pt "github.com/axishost/axishost/plugins/plugintest"
+)
+
+// callError asks refusal and gives the fault that comes of it; the call after it must work.
+func callError(t *testing.T, p *Plugin, input string) *CallError {
+	t.Helper()
+	_, err := p.Hook(t.Context(), abi.HookRefusal, []byte(input))
+	var fault *CallError
+	require.ErrorAs(t, err, &fault)
+	assert.NotContains(t, err.Error(), "\n")
+	assert.JSONEq(t, `{"keywords": ["1"]}`, words(t, p, "count"), "the next call works")
+	return fault
+}
+
+// TestGuestDies lets a Go guest end its call in each way that a Go program has.
+func TestGuestDies(t *testing.T) {
+	p := load(t, behave(t), Options{})
+	for name, tt := range map[string]struct {
+		input string
+		kind  FaultKind
+		want  string
+	}{
+		"panic":             {"panic the table is empty", FaultPanic, `refusal panicked: the table is empty`},
+		"panic, lines":      {"panic one\ntwo\x1b[2J", FaultPanic, `refusal panicked: one\n\ttwo\x1b[2J`},
+		"nil pointer":       {"nil", FaultPanic, `refusal panicked: runtime error: invalid memory address or nil pointer dereference`},
+		"exit 0":            {"exit 0", FaultExit, `refusal exited with code 0 in the middle of the call`},
+		"exit 3":            {"exit 3", FaultExit, `refusal exited with code 3 in the middle of the call`},
+		"exit, explained":   {"exit 1 no such\ntable", FaultExit, `refusal exited with code 1 in the middle of the call (it wrote: table)`},
+		"memory":            {"grow 1000", FaultPanic, `refusal panicked: out of memory`},
+		"memory, the limit": {"grow 1000", FaultPanic, ` (its memory is capped at 32 MiB: limits.memory_bytes in the manifest)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fault := callError(t, p, tt.input)
+			assert.Equal(t, tt.kind, fault.Kind)
+			assert.Equal(t, "behave", fault.Plugin)
+			assert.Equal(t, abi.HookRefusal, fault.Hook)
+			assert.Contains(t, fault.Error(), tt.want)
+			assert.True(t, strings.HasPrefix(fault.Error(), `plugin "behave": refusal `))
+		})
+	}
+	t.Run("error with text", func(t *testing.T) {
+		_, err := p.Hook(t.Context(), abi.HookStart, []byte(`{"task": "the task is too\nlong"}`))
+		var fault *CallError
+		require.ErrorAs(t, err, &fault)
+		assert.Equal(t, abi.CodeFailed, fault.Code)
+		assert.EqualError(t, err, `plugin "behave": start failed (failed): the task is too\nlong`)
+	})
+	t.Run("bad input", func(t *testing.T) {
+		_, err := p.Hook(t.Context(), abi.HookStart, []byte(`not JSON`))
+		var fault *CallError
+		require.ErrorAs(t, err, &fault)
+		assert.Equal(t, abi.CodeBadInput, fault.Code)
+	})
+}
+
+func TestGrowthWithinTheCap(t *testing.T) {
+	p := load(t, behave(t), Options{})
+	for range 4 {
+		assert.JSONEq(t, `{"keywords": ["10"]}`, words(t, p, "grow 10"))
+		assert.JSONEq(t, `{"keywords": ["1"]}`, words(t, p, "count"))
+	}
+}
+
+// TestDeadline: an endless guest is stopped, and the next call works.
+func TestDeadline(t *testing.T) {
+	p := load(t, behave(t), Options{HookTimeout: 100 * time.Millisecond, ToolTimeout: 100 * time.Millisecond})
+	_, err := p.Hook(t.Context(), abi.HookRefusal, []byte("loop"))
+	var fault *CallError
+	require.ErrorAs(t, err, &fault)
+	assert.Equal(t, FaultTimeout, fault.Kind)
+	assert.EqualError(t, err, `plugin "behave": refusal did not finish in 100ms and was stopped`)
+	require.Eventually(t, func() bool { // on a busy machine a sound call may take longer than this deadline
+		answer, err := p.Hook(t.Context(), abi.HookRefusal, []byte("count"))
+		return err == nil && strings.Contains(string(answer.Output), `"1"`)
+	}, 10*time.Second, time.Millisecond)
+	_, err = p.CallTool(t.Context(), act("loop"))
+	require.ErrorAs(t, err, &fault)
+	assert.EqualError(t, err, `plugin "behave": tool_call did not finish in 100ms and was stopped`)
+}
+
+// TestCallersContext: what ends the caller's context is the caller's error, and no fault of the plugin.
+func TestCallersContext(t *testing.T) {
+	p := load(t, behave(t), Options{HookTimeout: time.Minute})
+	reason := assert.AnError
+	calls := map[string]func(ctx context.Context) error{
+		"hook": func(ctx context.Context) error {
+			_, err := p.Hook(ctx, abi.HookRefusal, []byte("loop"))
+			return err
+		},
+		"tool": func(ctx context.Context) error { _, err := p.CallTool(ctx, act("loop")); return err },
+	}
+	for name, call := range calls {
+		check := func(t *testing.T, err, want error, text string) {
+			t.Helper()
+			require.ErrorIs(t, err, want)
+			var fault *CallError
+			assert.NotErrorAs(t, err, &fault)
+			assert.EqualError(t, err, `plugin "behave": `+text)
+			assert.JSONEq(t, `{"keywords": ["1"]}`, words(t, p, "count"))
+		}
+		t.Run(name+" canceled before", func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			check(t, call(ctx), context.Canceled, "context canceled")
+		})
+		t.Run(name+" canceled meanwhile", func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			stop := time.AfterFunc(20*time.Millisecond, func() { cancel(reason) })
+			defer stop.Stop()
+			check(t, call(ctx), reason, reason.Error())
+		})
+		t.Run(name+" deadline", func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			check(t, call(ctx), context.DeadlineExceeded, "context deadline exceeded")
+		})
+	}
+}
+
+// TestTrapInTheMiddle: call 5 of 10 traps, the others succeed.
+func TestTrapInTheMiddle(t *testing.T) {
+	m := small("fine")
+	// Traps when its input is not empty.
+	m.Hook("direct_final", pt.Local(0), []byte{0x04, 0x40, 0x00, 0x0b}, say(4))
+	m.Manifest(manifest("direct_final"))
+	p := load(t, m.Bytes(), Options{})
+	for n := 1; n <= 10; n++ {
+		if n == 5 {
+			_, err := p.Hook(t.Context(), abi.HookDirectFinal, []byte("x"))
+			var fault *CallError
+			require.ErrorAs(t, err, &fault)
+			assert.Equal(t, FaultTrap, fault.Kind)
+			assert.NotEmpty(t, fault.Frames)
+			assert.EqualError(t, err, `plugin "small": direct_final trapped: unreachable`)
+			continue
+		}
+		answer, err := p.Hook(t.Context(), abi.HookDirectFinal, nil)
+		require.NoError(t, err, "call %d", n)
+		assert.Equal(t, "fine", string(answer.Output))
+	}
+}
+
+// TestSmallFaults gives what hand-made guests do, and the line that comes of it.
+func TestSmallFaults(t *testing.T) {
+	exit := pt.Import{Module: abi.WASIModule, Name: "proc_exit", Params: []byte{pt.I32}}
+	write := pt.Import{Module: abi.WASIModule, Name: "fd_write", Params: []byte{pt.I32, pt.I32, pt.I32, pt.I32}, Results: []byte{pt.I32}}
+	imports := append(pt.Host(abi.FuncOutputWrite, abi.FuncErrorSet), exit, write)
+	const fnWrite, fnError, fnExit, fnPrint = 0, 1, 2, 3
+	fail := func(n int64) []byte {
+		return pt.Code(pt.Const(-14), pt.Const(16), pt.Const(n), pt.Call(fnError), pt.Drop())
+	}
+	print := pt.Code(pt.Const(2), pt.Const(0), pt.Const(1), pt.Const(8), pt.Call(fnPrint), pt.Drop())
+	for name, tt := range map[string]struct {
+		text string // at 16, and the first vector of fd_write
+		code []byte
+		want string
+	}{
+		"unreachable":         {"", pt.Unreachable(), "trapped: unreachable"},
+		"division":            {"", pt.Code(pt.Const(1), pt.Const(0), []byte{0x6d}), "trapped: integer divide by zero"},
+		"load out of bounds":  {"", pt.Code(pt.Const(-1), pt.Load8()), "trapped: out of bounds memory access"},
+		"host out of bounds":  {"", pt.Code(pt.Const(0xffffffff), pt.Const(2), pt.Call(fnWrite)), "trapped: out of bounds memory access: host function was given 2 bytes at 4294967295 of 65536"},
+		"lying length":        {"", pt.Code(pt.Const(0), pt.Const(0xffffffff), pt.Call(fnWrite)), "trapped: out of bounds memory access: host function was given 4294967295 bytes at 0 of 65536"},
+		"deep recursion":      {"", pt.Code(pt.Const(0), pt.Call(5)), "trapped: stack overflow"},
+		"trap, explained":     {"why", pt.Code(fail(3), pt.Unreachable()), "trapped: unreachable (its error text: why)"},
+		"trap, having spoken": {"loading\ntable 7\n", pt.Code(print, pt.Unreachable()), "trapped: unreachable (it wrote: table 7)"},
+		"Rust panic":          {"thread 'main' panicked at src/lib.rs:2:5:\nno table\nnote: run with `RUST_BACKTRACE=1`", pt.Code(print, pt.Unreachable()), `panicked: src/lib.rs:2:5:\nno table`},
+		"exit":                {"", pt.Code(pt.Const(7), pt.Call(fnExit), pt.Unreachable()), "exited with code 7 in the middle of the call"},
+		"error without text":  {"", pt.Const(-14), "failed (failed): it gave no reason (error_set was not called)"},
+		"error with text":     {"no table", pt.Code(fail(8), pt.Const(-1)), "failed (invalid): no table"},
+		"error, unknown code": {"", pt.Const(-77), "failed (code -77): it gave no reason (error_set was not called)"},
+		"smallest code":       {"", pt.Const(-1 << 31), "failed (code -2147483648): it gave no reason (error_set was not called)"},
+		"code 2":              {"", pt.Const(2), "gave bad output: return code 2 is not known"},
+		"largest code":        {"", pt.Const(1<<31 - 1), "gave bad output: return code 2147483647 is not known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := pt.New(imports...)
+			m.Hook("direct_final", tt.code)
+			n := m.Func("", []byte{pt.I32}, []byte{pt.I32}, pt.Code(pt.Local(0), pt.Call(6), pt.Const(1), pt.Add()))
+			require.Equal(t, 6, n)
+			m.Data(0, pt.Code([]byte{16, 0, 0, 0, byte(len(tt.text)), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, []byte(tt.text)))
+			m.Manifest(manifest("direct_final"))
+			_, err := load(t, m.Bytes(), Options{}).Hook(t.Context(), abi.HookDirectFinal, nil)
+			assert.EqualError(t, err, `plugin "small": direct_final `+tt.want)
+		})
+	}
+}
+
+// TestErrorTextIsDropped: with 0 and 1 the text of error_set means nothing.
+func TestErrorTextIsDropped(t *testing.T) {
+	m := small("text")
+	set := pt.Code(pt.Const(-14), pt.Const(0), pt.Const(4), pt.Call(fnErrorSet), pt.Drop())
+	m.Hook("direct_final", set, say(4))
+	m.Hook("refusal", set, pt.Const(0))
+	m.Manifest(manifest("direct_final refusal"))
+	p := load(t, m.Bytes(), Options{})
+	answer, err := p.Hook(t.Context(), abi.HookDirectFinal, nil)
+	require.NoError(t, err)
+	assert.Equal(t, Answer{Decided: true, Output: []byte("text")}, answer)
+	answer, err = p.Hook(t.Context(), abi.HookRefusal, nil)
+	require.NoError(t, err)
+	assert.Equal(t, Answer{}, answer)
+}
+
+// TestInitFaults: what goes wrong in _initialize is told by each call, hook or tool, in its own words.
+func TestInitFaults(t *testing.T) {
+	exit := pt.Import{Module: abi.WASIModule, Name: "proc_exit", Params: []byte{pt.I32}}
+	for name, tt := range map[string]struct {
+		code []byte
+		want string
+	}{
+		"trap":   {pt.Unreachable(), "trapped: unreachable"},
+		"exit 0": {pt.Code(pt.Const(0), pt.Call(0)), "exited with code 0 in the middle of the call"},
+		"loop":   {pt.Forever(), "did not finish in 50ms and was stopped"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := pt.New(exit)
+			m.Func("_initialize", nil, nil, tt.code)
+			m.Hook("refusal", pt.Const(0))
+			m.Hook("tool_call", pt.Const(0))
+			m.Manifest(strings.Replace(toolManifest(""), `"kind": "tools"`, `"kind": "both", "hooks": ["refusal"]`, 1))
+			p := load(t, m.Bytes(), Options{HookTimeout: 50 * time.Millisecond})
+			for range 5 { // more often than the pool has room
+				_, err := p.Hook(t.Context(), abi.HookRefusal, nil)
+				assert.EqualError(t, err, `plugin "small": _initialize `+tt.want)
+			}
+			_, err := p.CallTool(t.Context(), act(""))
+			assert.EqualError(t, err, `plugin "small": _initialize `+tt.want)
+		})
+	}
+}
+
+func TestFaultKindString(t *testing.T) {
+	var names []string
+	for k := range FaultBadOutput + 1 {
+		names = append(names, k.String())
+	}
+	assert.Equal(t, []string{"unknown", "trap", "panic", "exit", "timeout", "failed", "bad_output"}, names)
+}

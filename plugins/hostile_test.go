@@ -1,0 +1,129 @@
+package plugins
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/axishost/axishost/abi"
+	pt "github.com/axishost/axishost/plugins/plugintest"
+)
+
+// TestHostileRefused: modules that are dangerous to instantiate are refused by their bytes.
+func TestHostileRefused(t *testing.T) {
+	loop := func(m *pt.Module) int { return m.Func("", nil, nil, pt.Forever()) }
+	memory := func(limits ...byte) []byte {
+		m := &pt.Module{}
+		m.RawMemory(limits)
+		m.Export("memory", pt.KindMemory, 0)
+		m.Func("axis_abi_v1", nil, nil, nil)
+		m.Hook("refusal", pt.Const(0))
+		m.Manifest(manifest("refusal"))
+		return m.Bytes()
+	}
+	for name, r := range map[string]refusal{
+		"startloop":         {plugin(func(m *pt.Module) { m.Start(loop(m)) }), "file has a start section, which would run before it is judged; use _initialize"},
+		"underscore_start":  {plugin(func(m *pt.Module) { m.Func("_start", nil, nil, pt.Forever()) }), `"small" 1.0.0 is a command module (it exports _start); build a reactor, with Go: go build -buildmode=c-shared`},
+		"memhuge":           {memory(append([]byte{0}, pt.U32(65536)...)...), `"small" 1.0.0 starts with 4096 MiB of memory, over its limit of 64 MiB; ask for more with limits.memory_bytes in the manifest`},
+		"memory past 4 GiB": {memory(append([]byte{0}, pt.U32(1<<32-1)...)...), "file is not a well-formed module: memory section at offset 27: memory of 4294967295 pages is over the limit of 65536"},
+		"tablehuge":         {plugin(func(m *pt.Module) { m.Table(100_000_000) }), "file is not a well-formed module: table section at offset 27: 100000000 table elements are over the limit of 65536"},
+		"many tables": {plugin(func(m *pt.Module) {
+			for range 1000 {
+				m.Table(65536)
+			}
+		}), "file is not a well-formed module: table section at offset 34: 131072 table elements are over the limit of 65536"},
+		"two memories": {plugin(func(m *pt.Module) { m.Memory(1) }), "file has 2 memories of its own; exactly one is allowed"},
+		"tail call":    {plugin(func(m *pt.Module) { m.Func("", nil, nil, []byte{0x12, 0}) }), "file is not a well-formed module: code section at offset 90: instruction 0x12 is not supported"},
+	} {
+		t.Run(name, r.check)
+	}
+}
+
+// TestHostileMemoryMax: a maximum of 4 GiB is clamped, whatever the module declares.
+func TestHostileMemoryMax(t *testing.T) {
+	m := &pt.Module{}
+	m.RawMemory(append([]byte{1, 1}, pt.U32(65536)...))
+	m.Export("memory", pt.KindMemory, 0)
+	m.Func("axis_abi_v1", nil, nil, nil)
+	// Grows by a page until that fails (growloop), and answers with how many pages it has, as a code.
+	m.Hook("refusal", []byte{0x03, 0x40}, pt.Const(1), []byte{0x40, 0}, pt.Const(-1), []byte{0x47, 0x0d, 0, 0x0b},
+		pt.Const(0), []byte{0x3f, 0, 0x6b})
+	m.Manifest(manifest("refusal", `"limits": {"memory_bytes": 1048576}, `))
+	p := load(t, m.Bytes(), Options{})
+	for range 3 {
+		_, err := p.Hook(t.Context(), abi.HookRefusal, nil)
+		assert.ErrorContains(t, err, "refusal failed (code -16)", "1 MiB is 16 pages")
+	}
+}
+
+// TestHostileDeadline: what wazero's own switch can stop is stopped, and the plugin can be asked again.
+func TestHostileDeadline(t *testing.T) {
+	// with makes a hook that does something for ever when it has input, and nothing when it has none.
+	with := func(something ...[]byte) []byte {
+		return pt.Code(pt.Local(0), []byte{0x04, 0x40, 0x03, 0x40}, pt.Code(something...), []byte{0x0c, 0, 0x0b, 0x0b}, pt.Const(0))
+	}
+	for name, hook := range map[string][]byte{
+		"plainspin":    with(),
+		"log storm":    with(pt.Const(1), pt.Const(0), pt.Const(0), pt.Call(fnLog), pt.Drop()),
+		"empty writes": with(pt.Const(0), pt.Const(0), pt.Call(fnOutputWrite), pt.Drop()),
+		"operations":   with(pt.Const(0), pt.Const(0), pt.Const(0), pt.Const(0), pt.Call(fnHostCall), pt.Drop()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := small("")
+			m.Hook("refusal", hook)
+			m.Manifest(manifest("refusal"))
+			p := load(t, m.Bytes(), Options{HookTimeout: 50 * time.Millisecond})
+			_, err := p.Hook(t.Context(), abi.HookRefusal, []byte("spin"))
+			assert.EqualError(t, err, `plugin "small": refusal did not finish in 50ms and was stopped`)
+			require.Eventually(t, func() bool {
+				_, err := p.Hook(t.Context(), abi.HookRefusal, nil)
+				return err == nil
+			}, 10*time.Second, time.Millisecond)
+		})
+	}
+}
+
+// TestHostileTrap: state that was half written when a guest trapped is seen by no later call.
+func TestHostileTrap(t *testing.T) {
+	m := small("x")
+	m.Global(pt.I32, true, pt.Const(0))
+	m.Hook("refusal", pt.Const(7), pt.SetGlobal(0), pt.Unreachable())
+	m.Hook("direct_final", pt.Const(0), pt.Global(0), []byte{0x6b}) // minus the global, as a code
+	m.Manifest(manifest("refusal direct_final"))
+	p := load(t, m.Bytes(), Options{})
+	for range 5 {
+		_, err := p.Hook(t.Context(), abi.HookRefusal, nil)
+		require.Error(t, err)
+		answer, err := p.Hook(t.Context(), abi.HookDirectFinal, nil)
+		require.NoError(t, err)
+		assert.Equal(t, Answer{}, answer)
+	}
+}
+
+// TestHostileName: a module that calls itself what others import from stands for nothing, be it loaded first.
+func TestHostileName(t *testing.T) {
+	shadow := &pt.Module{}
+	shadow.Memory(1)
+	shadow.Export("memory", pt.KindMemory, 0)
+	shadow.Func("axis_abi_v1", nil, nil, nil)
+	shadow.Func("output_write", []byte{pt.I32, pt.I32}, []byte{pt.I32}, pt.Const(666))
+	shadow.Hook("direct_final", pt.Const(0))
+	shadow.Custom("name", pt.Code([]byte{0}, pt.Sized(pt.Name("axis_v1")))) // the module's name
+	shadow.Manifest(manifest("direct_final"))
+	honest := small("honest")
+	honest.Hook("direct_final", say(6))
+	honest.Manifest(manifest("direct_final"))
+	dir := t.TempDir()
+	first := load(t, shadow.Bytes(), Options{CacheDir: dir})
+	second := load(t, honest.Bytes(), Options{CacheDir: dir})
+	for range 3 {
+		_, err := first.Hook(context.Background(), abi.HookDirectFinal, nil)
+		require.NoError(t, err)
+		answer, err := second.Hook(context.Background(), abi.HookDirectFinal, nil)
+		require.NoError(t, err)
+		assert.Equal(t, "honest", string(answer.Output))
+	}
+}

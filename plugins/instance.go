@@ -1,0 +1,56 @@
+package plugins
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/plugins/internal/hostfn"
+	"github.com/axishost/axishost/plugins/internal/wasi"
+	"github.com/axishost/axishost/plugins/internal/wasmrt"
+)
+
+// instance is one instance and the world it finds.
+type instance struct {
+	guest *wasmrt.Instance
+	world *wasi.World
+}
+
+// instantiate makes an instance and runs its initialiser, within the time of a hook.
+func (p *Plugin) instantiate(ctx context.Context) (*instance, error) {
+	var seed [32]byte
+	_, _ = hex.Decode(seed[:], []byte(p.digest)) // the digest is 64 hexadecimal digits
+	i := &instance{world: wasi.New(seed)}
+	call := &hostfn.Call{Initializing: true, Log: p.logger()}
+	ctx, cancel := deadline(ctx, p.opts.HookTimeout)
+	defer cancel()
+	var err error
+	i.guest, err = p.module.Instantiate(wasi.With(hostfn.With(ctx, call), i.world), p.globals)
+	if err != nil {
+		return nil, p.fault(ctx, "", err, i.world)
+	}
+	if cause := context.Cause(ctx); cause != nil { // see Hook
+		i.close()
+		return nil, p.fault(ctx, "", cause, i.world)
+	}
+	i.world.Mark()
+	return i, nil
+}
+
+// snapshot keeps the instance as it is, for restore.
+func (i *instance) snapshot() { i.guest.Snapshot() }
+
+// restore puts the instance back to its snapshot; false when that is not possible.
+func (i *instance) restore() bool {
+	i.world.Reset()
+	return i.guest.Restore()
+}
+
+func (i *instance) close() { i.guest.Close() }
+
+func (p *Plugin) logger() func(abi.LogLevel, string) {
+	if p.opts.Events.Log == nil {
+		return nil
+	}
+	return func(level abi.LogLevel, text string) { p.opts.Events.Log(p.manifest.Name, level, text) }
+}

@@ -1,0 +1,107 @@
+package wasmbin
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// specModules lists the modules of the specification's own tests, which lie in wazero's source.
+func specModules(t *testing.T) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
+	dir := strings.TrimSpace(string(out))
+	if err != nil || dir == "" {
+		t.Skip("the source of wazero is not in the module cache")
+	}
+	var files []string
+	for _, version := range []string{"v1", "v2"} {
+		root := filepath.Join(dir, "internal", "integration_test", "spectest", version, "testdata")
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && filepath.Ext(path) == ".wasm" {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Skipf("the source of wazero comes without the specification's tests: %v", err)
+		}
+	}
+	return files
+}
+
+// TestSpecModules: what wazero accepts parses, unless it is over a cap. It also counts how much of what wazero
+// refuses is seen here, so that a parser that accepts everything would be noticed.
+func TestSpecModules(t *testing.T) {
+	files := specModules(t)
+	require.Greater(t, len(files), 1000)
+	ctx := context.Background()
+	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2))
+	defer func() { require.NoError(t, runtime.Close(ctx)) }()
+	accepted, capped, seen := 0, 0, 0
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		m, ours := Parse(b)
+		compiled, theirs := runtime.CompileModule(ctx, b)
+		switch {
+		case theirs != nil:
+			if ours != nil {
+				seen++
+			}
+			continue
+		case ours != nil && strings.Contains(ours.Error(), "over the limit"):
+			capped++
+		default:
+			accepted++
+			if assert.NoError(t, ours, "%s: wazero accepts it", filepath.Base(file)) {
+				compareBoundary(t, file, m, compiled)
+			}
+		}
+		require.NoError(t, compiled.Close(ctx))
+	}
+	t.Logf("%d modules: %d accepted, %d over a cap, %d refused by both", len(files), accepted, capped, seen)
+	assert.Greater(t, accepted, 500)
+	assert.LessOrEqual(t, capped, 10)
+	assert.Greater(t, seen, 50)
+}
+
+// compareBoundary compares the functions that cross the boundary with what wazero read.
+func compareBoundary(t *testing.T, file string, m *Module, compiled wazero.CompiledModule) {
+	t.Helper()
+	imports := compiled.ImportedFunctions()
+	for _, imp := range m.Imports {
+		if imp.Kind != ExternFunc {
+			continue
+		}
+		require.NotEmpty(t, imports, file)
+		module, name, _ := imports[0].Import()
+		assert.Equal(t, [2]string{imp.Module, imp.Name}, [2]string{module, name}, file)
+		assert.Len(t, imp.Type.Params, len(imports[0].ParamTypes()), file)
+		assert.Len(t, imp.Type.Results, len(imports[0].ResultTypes()), file)
+		imports = imports[1:]
+	}
+	assert.Empty(t, imports, file)
+	exports := compiled.ExportedFunctions()
+	for _, e := range m.Exports {
+		if e.Kind != ExternFunc {
+			continue
+		}
+		theirs := exports[e.Name]
+		if assert.NotNil(t, theirs, "%s: export %q", file, e.Name) {
+			assert.Len(t, e.Type.Params, len(theirs.ParamTypes()), file)
+			assert.Len(t, e.Type.Results, len(theirs.ResultTypes()), file)
+		}
+		delete(exports, e.Name)
+	}
+	assert.Empty(t, exports, file)
+}

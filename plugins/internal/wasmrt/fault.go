@@ -1,0 +1,59 @@
+package wasmrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// Trap says that a guest did what it must not: an unreachable instruction, an access out of bounds, a stack
+// that grew too deep, or a misuse of a host function.
+type Trap struct {
+	Reason string
+	// Frames is the guest's stack, innermost first, as far as the module names its functions.
+	Frames []string
+}
+
+func (t *Trap) Error() string { return t.Reason }
+
+// Exit says that a guest ended itself, by proc_exit.
+type Exit struct{ Code uint32 }
+
+func (e *Exit) Error() string { return fmt.Sprintf("exited with code %d", e.Code) }
+
+// fault makes of wazero's error one of: ctx's own, *Exit, *Trap.
+func fault(ctx context.Context, err error) error {
+	var exit *Exit
+	if errors.As(err, &exit) {
+		return exit
+	}
+	var closed *sys.ExitError
+	if errors.As(err, &closed) {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return &Exit{Code: closed.ExitCode()}
+	}
+	reason, stack, _ := strings.Cut(err.Error(), "\nwasm stack trace:\n")
+	reason = strings.TrimSuffix(strings.TrimPrefix(reason, "wasm error: "), " (recovered by wazero)")
+	var trap *Trap
+	if errors.As(err, &trap) {
+		reason = trap.Reason
+	}
+	return &Trap{Reason: reason, Frames: frames(stack)}
+}
+
+// frames reads the guest's functions out of wazero's stack trace, and leaves out the host's own.
+func frames(stack string) []string {
+	stack, _, _ = strings.Cut(stack, "\n\n")
+	var out []string
+	for line := range strings.Lines(stack) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, strings.TrimPrefix(line, "."))
+		}
+	}
+	return out
+}

@@ -1,0 +1,177 @@
+package wasmrt
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// HostFunction is a function that guests import.
+type HostFunction struct {
+	Module string
+	Type   abi.Function
+	// Call gets its parameters in stack and leaves its result in stack[0]. An i32 parameter is the low half
+	// of its slot; the high half is not defined. An error ends the guest's call with it: it is for what a
+	// guest must not survive, such as a range outside its memory or an exit.
+	Call func(ctx context.Context, mem Memory, stack []uint64) error
+}
+
+// Memory is a guest's linear memory during one host call.
+type Memory struct{ mem api.Memory }
+
+// View gives n bytes at ptr, not copied: valid until the host function returns and no longer. The error is
+// a *Trap when the range is not in memory.
+func (m Memory) View(ptr, n uint32) ([]byte, error) {
+	b, ok := m.mem.Read(ptr, n)
+	if !ok {
+		return nil, &Trap{Reason: fmt.Sprintf("out of bounds memory access: host function was given %d bytes at %d of %d",
+			n, ptr, m.mem.Size())}
+	}
+	return b, nil
+}
+
+// Options of Compile.
+type Options struct {
+	// CacheDir keeps compiled code between processes; empty keeps it in memory only. It must be used for
+	// one module only: whether it holds anything is how Cached tells a first use.
+	CacheDir string
+	// MemoryPages caps linear memory, in pages of 64 KiB.
+	MemoryPages uint32
+	Functions   []HostFunction
+}
+
+// Module is one compiled module.
+type Module struct {
+	runtime  wazero.Runtime
+	cache    wazero.CompilationCache
+	compiled wazero.CompiledModule
+}
+
+// Cached tells whether dir holds compiled code. What an interrupted compilation left does not count.
+func Cached(dir string) bool {
+	if dir == "" {
+		return false
+	}
+	versions, err := os.ReadDir(dir) // one directory for each version of the compiler
+	if err != nil {
+		return false
+	}
+	for _, version := range versions {
+		files, err := os.ReadDir(filepath.Join(dir, version.Name()))
+		finished := func(f os.DirEntry) bool { return f.Type().IsRegular() && filepath.Ext(f.Name()) != ".tmp" }
+		if err == nil && slices.ContainsFunc(files, finished) {
+			return true
+		}
+	}
+	return false
+}
+
+// Compile validates and compiles a module. The caller closes the result.
+func Compile(ctx context.Context, binary []byte, opts Options) (*Module, error) {
+	cache := openCache(opts.CacheDir)
+	if cache == nil {
+		return compile(ctx, binary, opts, wazero.NewCompilationCache())
+	}
+	m, err := compile(ctx, binary, opts, cache)
+	if err != nil && ctx.Err() == nil {
+		// The disk may be full, or what is on it damaged: that must not keep anyone from running a plugin.
+		m, err = compile(ctx, binary, opts, wazero.NewCompilationCache())
+	}
+	return m, err
+}
+
+func compile(ctx context.Context, binary []byte, opts Options, cache wazero.CompilationCache) (*Module, error) {
+	m := &Module{cache: cache}
+	config := wazero.NewRuntimeConfigCompiler().
+		WithCoreFeatures(api.CoreFeaturesV2).
+		WithMemoryLimitPages(opts.MemoryPages).
+		WithCloseOnContextDone(true).
+		WithDebugInfoEnabled(false).
+		WithCompilationCache(m.cache)
+	m.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	if err := m.defineHost(ctx, opts.Functions); err != nil {
+		_ = m.Close(ctx)
+		return nil, err
+	}
+	ctx = experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
+	compiled, err := m.runtime.CompileModule(ctx, binary)
+	if err != nil {
+		_ = m.Close(ctx)
+		return nil, err
+	}
+	m.compiled = compiled
+	return m, nil
+}
+
+// openCache opens the cache on disk; nil where there is none, or where the directory cannot be used.
+func openCache(dir string) wazero.CompilationCache {
+	if dir != "" && os.MkdirAll(dir, 0o700) == nil {
+		if cache, err := wazero.NewCompilationCacheWithDir(dir); err == nil {
+			return cache
+		}
+	}
+	return nil
+}
+
+// defineHost makes the modules that guests import from.
+func (m *Module) defineHost(ctx context.Context, functions []HostFunction) error {
+	builders := map[string]wazero.HostModuleBuilder{}
+	var order []string
+	for _, f := range functions {
+		b := builders[f.Module]
+		if b == nil {
+			b = m.runtime.NewHostModuleBuilder(f.Module)
+			builders[f.Module] = b
+			order = append(order, f.Module)
+		}
+		b.NewFunctionBuilder().
+			WithGoModuleFunction(adapt(f.Call), valueTypes(f.Type.Params), valueTypes(f.Type.Results)).
+			Export(f.Type.Name)
+	}
+	for _, name := range order {
+		if _, err := builders[name].Instantiate(ctx); err != nil {
+			return fmt.Errorf("host module %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// adapt makes a host function wazero's. An error unwinds the guest as a panic that wazero recovers; faults
+// (fault.go) finds it again. The one panic here is wazero's way of trapping.
+func adapt(call func(context.Context, Memory, []uint64) error) api.GoModuleFunction {
+	return api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
+		if err := call(ctx, Memory{mod.Memory()}, stack); err != nil {
+			panic(err)
+		}
+	})
+}
+
+func valueTypes(types []abi.ValueType) []api.ValueType {
+	out := make([]api.ValueType, len(types))
+	for i, t := range types {
+		switch t {
+		case abi.I64:
+			out[i] = api.ValueTypeI64
+		default:
+			out[i] = api.ValueTypeI32
+		}
+	}
+	return out
+}
+
+// Close releases the module and everything that was instantiated from it.
+func (m *Module) Close(ctx context.Context) error {
+	err := m.runtime.Close(ctx)
+	if cacheErr := m.cache.Close(ctx); err == nil {
+		err = cacheErr
+	}
+	return err
+}

@@ -1,0 +1,133 @@
+package plugins
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/plugins/internal/hostfn"
+	"github.com/axishost/axishost/plugins/internal/wasi"
+	"github.com/axishost/axishost/plugins/internal/wasmrt"
+)
+
+// Options of Load. The zero value gives the ABI's defaults and no configuration.
+type Options struct {
+	// CacheDir keeps compiled code between processes. Empty, or not writable: in memory only.
+	CacheDir string
+	// MemoryBytes is the operator's cap on linear memory. 0 leaves it to the manifest.
+	MemoryBytes int64
+	// HookTimeout bounds a hook call and the initialiser. 0 is the ABI's default.
+	HookTimeout time.Duration
+	// ToolTimeout bounds a tool call, whatever the tool's manifest entry asks for. 0 leaves it to the
+	// manifest, and is the ABI's default where that gives no time.
+	ToolTimeout time.Duration
+	// Config is what config/1 answers: a JSON object. Nil is {}.
+	Config json.RawMessage
+	// Events hear what happens. Functions may be nil; they may be called by several goroutines.
+	Events Events
+}
+
+// Events hear what a plugin does besides answering. Text is printable.
+type Events struct {
+	// Compiling is called before a compilation that the cache did not spare.
+	Compiling func(plugin string)
+	Log       func(plugin string, level abi.LogLevel, text string)
+	Progress  func(plugin string, text string)
+}
+
+// Plugin is a loaded plugin. Its methods may be called by several goroutines at once.
+type Plugin struct {
+	manifest    *abi.Manifest
+	digest      string
+	opts        Options
+	outputLimit int
+	module      *wasmrt.Module
+	globals     []string
+	granted     map[abi.Operation]hostfn.Operation
+	hooks       *pool
+}
+
+// Load compiles a plugin that Inspect accepted. The caller closes the result. A *RefusedError says why a
+// plugin is not run.
+func Load(ctx context.Context, inspection *Inspection, opts Options) (*Plugin, error) {
+	if inspection.refusal != nil {
+		return nil, inspection.refusal
+	}
+	p := newPlugin(inspection, opts)
+	if start, limit := inspection.startBytes(), p.memoryBytes(); start > limit {
+		reason := fmt.Sprintf("starts with %s of memory, over the %s that it is given here", size(start), size(limit))
+		return nil, &RefusedError{Plugin: inspection.name(), Reasons: []string{reason}}
+	}
+	rewritten, globals := inspection.module.ExportGlobals()
+	compile := wasmrt.Options{
+		MemoryPages: uint32(p.memoryBytes() / abi.PageBytes),
+		Functions:   append(hostfn.Functions(), wasi.Functions()...),
+	}
+	if opts.CacheDir != "" {
+		// Keyed by the digest of what is compiled, which is not what was read.
+		sum := sha256.Sum256(rewritten)
+		compile.CacheDir = filepath.Join(opts.CacheDir, hex.EncodeToString(sum[:]))
+	}
+	if opts.Events.Compiling != nil && !wasmrt.Cached(compile.CacheDir) {
+		opts.Events.Compiling(p.manifest.Name)
+	}
+	p.globals = globals
+	var err error
+	p.module, err = wasmrt.Compile(ctx, rewritten, compile)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("plugin %q: %w", p.manifest.Name, context.Cause(ctx))
+	case err != nil:
+		reason := hostfn.Printable([]byte(oneLine(err).Error()), maxFaultText)
+		return nil, &RefusedError{Plugin: inspection.name(), Reasons: []string{"is not valid WebAssembly: " + reason}}
+	}
+	p.hooks = newPool(p.instantiate, runtime.GOMAXPROCS(0), inspection.module.Restorable())
+	return p, nil
+}
+
+func newPlugin(i *Inspection, opts Options) *Plugin {
+	p := &Plugin{manifest: i.Manifest, digest: i.Digest, opts: opts, outputLimit: abi.DefaultOutputBytes}
+	if n := i.Manifest.Limits.OutputBytes; n > 0 {
+		p.outputLimit = int(n)
+	}
+	if p.opts.HookTimeout <= 0 {
+		p.opts.HookTimeout = abi.DefaultHookMillis * time.Millisecond
+	}
+	p.granted = map[abi.Operation]hostfn.Operation{}
+	for _, op := range append(append([]abi.Operation(nil), i.Manifest.Requires...), i.Manifest.Optional...) {
+		if op == abi.OpConfig {
+			p.granted[op] = hostfn.Config(opts.Config)
+		}
+	}
+	return p
+}
+
+// memoryBytes is the cap on linear memory: the manifest's wish, within the operator's.
+func (p *Plugin) memoryBytes() int64 {
+	n := int64(abi.DefaultMemoryBytes)
+	if asked := p.manifest.Limits.MemoryBytes; asked > 0 {
+		n = asked
+	}
+	if p.opts.MemoryBytes > 0 {
+		n = min(n, p.opts.MemoryBytes)
+	}
+	return max(n, abi.PageBytes)
+}
+
+// Manifest is the plugin's manifest. It must not be changed.
+func (p *Plugin) Manifest() *abi.Manifest { return p.manifest }
+
+// Digest is the SHA-256 of the plugin's file, in hexadecimal.
+func (p *Plugin) Digest() string { return p.digest }
+
+// Close releases the plugin. No call may be under way.
+func (p *Plugin) Close() error {
+	p.hooks.close()
+	return p.module.Close(context.Background())
+}
