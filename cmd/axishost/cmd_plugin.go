@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/plugins"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) pluginCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "plugin",
+		Short:   "Pack plugins and look into them",
+		Long:    "plugin makes plugins of WebAssembly modules, and shows what is in them." + exitHelp(exitSucceeded, exitUsage, exitRefused),
+		Example: "  axishost plugin pack --manifest axis.json calc.wasm\n  axishost plugin inspect calc.wasm",
+		RunE:    group,
+	}
+	var manifest, output string
+	var replace bool
+	pack := &cobra.Command{
+		Use:   "pack [flags] IN.wasm",
+		Short: "Put a manifest into a module",
+		Long: `pack puts a manifest, verbatim, into a WebAssembly module, which makes it a plugin, and checks that this
+host would accept it. The result replaces IN.wasm unless -o names another file.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
+		Example: `  GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags='-s -w' -o calc.wasm .
+  axishost plugin pack --manifest axis.json calc.wasm`,
+		Args:              one("IN.wasm"),
+		ValidArgsFunction: completeWasm,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if output == "" {
+				output = args[0]
+			}
+			return a.pluginPack(args[0], manifest, output, plugins.PackOptions{Replace: replace})
+		},
+	}
+	pack.Flags().StringVar(&manifest, "manifest", "axis.json", "manifest `file`")
+	pack.Flags().StringVarP(&output, "output", "o", "", "`file` to write (default: IN.wasm itself)")
+	pack.Flags().BoolVar(&replace, "replace", false, "replace the manifest of a packed module")
+	_ = pack.MarkFlagFilename("manifest", "json")
+	_ = pack.MarkFlagFilename("output", "wasm")
+	inspect := &cobra.Command{
+		Use:   "inspect FILE",
+		Short: "Show what a plugin says of itself, without running it",
+		Long: `inspect shows a plugin's manifest, and what its module imports and exports; none of its code runs. Of a file
+that this host refuses it shows what could be read, and why it is refused.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
+		Example: `  axishost plugin inspect calc.wasm
+  axishost plugin inspect calc.wasm --json | jq .manifest.tools`,
+		Args:              one("FILE"),
+		ValidArgsFunction: completeWasm,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.pluginInspect(args[0]) },
+	}
+	cmd.AddCommand(pack, inspect)
+	return cmd
+}
+
+func completeWasm(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"wasm"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) error {
+	module, err := plugins.ReadFile(in)
+	if err != nil {
+		return err
+	}
+	m, err := os.ReadFile(manifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage(fmt.Errorf("manifest %s does not exist; give it with --manifest", manifest))
+	}
+	if err != nil {
+		return usage(err)
+	}
+	if _, err := abi.ParseManifest(m); err != nil {
+		return &codeError{exitRefused, fmt.Errorf("%s: %s", manifest, strings.ReplaceAll(err.Error(), "\n", "; "))}
+	}
+	packed, err := plugins.Pack(module, m, opts)
+	var refused *plugins.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return &plugins.RefusedError{Plugin: in, Reasons: refused.Reasons}
+	case err != nil:
+		return &codeError{exitRefused, fmt.Errorf("plugin %s: %w", in, err)}
+	}
+	if err := replaceFile(out, packed); err != nil {
+		return usage(err)
+	}
+	if a.json {
+		i, err := plugins.Inspect(packed)
+		return errors.Join(err, a.printJSON(inspectionJSON(i, err)))
+	}
+	fmt.Fprintf(a.err, "packed %s (%d bytes)\n", out, len(packed))
+	return nil
+}
+
+// replaceFile writes a file whole or not at all, so that an interrupted pack leaves the old one.
+func replaceFile(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func (a *app) pluginInspect(path string) error {
+	i, refusal := inspectFile(path)
+	if i == nil {
+		return refusal
+	}
+	if a.json {
+		return errors.Join(a.printJSON(inspectionJSON(i, refusal)), silent(refusal))
+	}
+	a.printInspection(i)
+	return refusal
+}
+
+// silent keeps an error's exit code, and says nothing: its text is in the JSON.
+func silent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &codeError{code: exitCode(err)}
+}
+
+type inspectionView struct {
+	Digest   string        `json:"digest"`
+	Bytes    int           `json:"bytes"`
+	Manifest *abi.Manifest `json:"manifest"`
+	Imports  []string      `json:"imports"`
+	Exports  []string      `json:"exports"`
+	Accepted bool          `json:"accepted"`
+	Reasons  []string      `json:"reasons"`
+}
+
+func inspectionJSON(i *plugins.Inspection, err error) inspectionView {
+	v := inspectionView{
+		Digest: i.Digest, Bytes: i.Bytes, Manifest: i.Manifest,
+		Imports: append([]string{}, i.Imports...), Exports: append([]string{}, i.Exports...),
+		Accepted: err == nil, Reasons: []string{},
+	}
+	var refused *plugins.RefusedError
+	if errors.As(err, &refused) {
+		v.Reasons = refused.Reasons
+	}
+	return v
+}
+
+func (a *app) printInspection(i *plugins.Inspection) {
+	row := func(label, format string, args ...any) {
+		fmt.Fprintf(a.out, "%-12s %s\n", label, plugins.Printable(fmt.Sprintf(format, args...), 4096))
+	}
+	if m := i.Manifest; m != nil {
+		row("plugin", "%s %s (%s)", m.Name, m.Version, m.Kind)
+		if m.Description != "" {
+			row("description", "%s", m.Description)
+		}
+		if m.License != "" {
+			row("license", "%s", m.License)
+		}
+		row("abi", "%d.%d (host has %s)", m.ABI.Major, m.ABI.Minor, abi.Release)
+		for _, h := range m.Hooks {
+			row("hook", "%s", h)
+		}
+		for _, t := range m.Tools {
+			row("tool", "%s (%s): %s", t.Name, t.Effect, t.Description)
+			row("", "%s", compactJSON(t.InputSchema))
+		}
+		row("needs", "%s", operations(m.Requires))
+		row("can use", "%s", operations(m.Optional))
+	}
+	size := fmt.Sprintf("%d bytes", i.Bytes)
+	if i.MemoryPages > 0 {
+		size += fmt.Sprintf(", memory from %d KiB", i.MemoryPages*(abi.PageBytes>>10))
+	}
+	row("size", "%s", size)
+	row("digest", "sha256:%s", i.Digest)
+	for _, imp := range i.Imports {
+		row("import", "%s", imp)
+	}
+	for _, e := range i.Exports {
+		row("export", "%s", e)
+	}
+}
+
+func operations(ops []abi.Operation) string {
+	if len(ops) == 0 {
+		return "nothing of the host"
+	}
+	names := make([]string, len(ops))
+	for i, op := range ops {
+		names[i] = string(op)
+	}
+	return strings.Join(names, ", ")
+}
+
+func compactJSON(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host"
+	"github.com/axishost/axishost/host/config"
+	"github.com/axishost/axishost/plugins"
+	"github.com/spf13/cobra"
+)
+
+// modelFlags say which model is asked, and where. resume has them too.
+type modelFlags struct {
+	model  string
+	config string
+	sets   []string
+}
+
+func (f *modelFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.model, "model", "", "model `name`, or script:FILE.yaml (default: the configuration's, $OPENAI_MODEL)")
+	flags.StringVar(&f.config, "config", "", "configuration `file` in YAML (default $AXISHOST_CONFIG)")
+	flags.StringArrayVar(&f.sets, "set", nil, "set a configuration `key=value`; may be given several times")
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+}
+
+type runFlags struct {
+	modelFlags
+	recipe string
+	tools  []string
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run [flags] TASK|-|@FILE",
+		Short: "Run a task to its end",
+		Long: `run gives a task to a model, follows the recipe's judgement of each reply, runs the tools that the model
+calls, and prints the answer on standard output. What happens meanwhile goes to standard error, and
+everything that was decided is in the event log: see axishost tasks.
+
+TASK is the text of the task, in quotes; - reads it from standard input, @FILE from a file. Put -- before one
+that begins with a dash. Without --recipe the base machine runs with its defaults.
+
+The model is asked at OPENAI_BASE_URL with OPENAI_API_KEY; --model script:FILE.yaml asks a scripted one
+instead. Configuration is merged from the defaults, the recipe's manifest, the file of --config, the
+environment (AXISHOST_CONVERSATION_MAX_TURNS=20), and flags (--set conversation.max_turns=20).` + exitHelp(allExits()...),
+		Example: `  axishost run --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"
+  axishost run --model gpt-4o-mini --set conversation.max_turns=20 @task.txt
+  OPENAI_BASE_URL=http://localhost:11434/v1 axishost run --model llama3.2 "Name three rivers"
+  axishost run --model script:demo.yaml --recipe boxed.wasm "What is 17 * 23?"`,
+		Args:              one("TASK"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args[0]) },
+	}
+	cmd.Flags().StringVar(&f.recipe, "recipe", "", "packed recipe `file`")
+	cmd.Flags().StringArrayVar(&f.tools, "tool", nil, "packed tools `file`; may be given several times")
+	_ = cmd.MarkFlagFilename("recipe", "wasm")
+	_ = cmd.MarkFlagFilename("tool", "wasm")
+	f.modelFlags.add(cmd)
+	return cmd
+}
+
+func (a *app) run(ctx context.Context, f *runFlags, task string) error {
+	goal, err := a.goal(ctx, task)
+	if err != nil {
+		return err
+	}
+	recipe, tools, err := inspectAll(f.recipe, f.tools)
+	if err != nil {
+		return err
+	}
+	var base []config.Source
+	if recipe != nil {
+		manifest, err := config.FromManifest(recipe.Manifest)
+		if err != nil {
+			return usage(err)
+		}
+		base = append(base, manifest)
+	}
+	merged, err := settings(base, nil, &f.modelFlags)
+	if err != nil {
+		return err
+	}
+	e, err := openModel(merged.Model, func(model string) string { return a.runLine(f, model, task) })
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	return a.withHost(e, &f.modelFlags, func(h *host.Host) (*host.Result, error) {
+		return h.Run(ctx, host.Submission{
+			Goal: goal, ModelName: merged.Model.Name, Recipe: recipe, Tools: tools, Config: merged.Task,
+		})
+	})
+}
+
+// withHost opens log, view and host, runs a task, and shows how it ended.
+func (a *app) withHost(e *endpoint, f *modelFlags, do func(*host.Host) (*host.Result, error)) error {
+	log, err := a.openLog(false)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	v := newView(a.err)
+	opts := host.Options{Log: log, CacheDir: cachePath(), Version: version(), Events: v.events()}
+	if e.client != nil {
+		opts.Model = e.client
+	}
+	h, err := host.Open(opts)
+	if err != nil {
+		v.close()
+		return err
+	}
+	r, err := do(h)
+	v.close()
+	if r == nil {
+		return err
+	}
+	if e.server != nil && e.server.Failure() != nil {
+		err = &host.StoppedError{Task: r.Task, Reason: e.server.Failure().Error()}
+	}
+	return a.report(r, err, f)
+}
+
+// report prints what a task came to. One that can go on says with which command.
+func (a *app) report(r *host.Result, err error, f *modelFlags) error {
+	if err != nil && r.Reason == "" {
+		r.Reason = err.Error()
+	}
+	if a.json {
+		if err := a.printJSON(struct {
+			ID       string `json:"id"`
+			Phase    string `json:"phase"`
+			Answer   string `json:"answer"`
+			Verified string `json:"verified"`
+			Reason   string `json:"reason"`
+		}{r.Task, r.Phase, r.Answer, r.Verified, r.Reason}); err != nil {
+			return err
+		}
+	} else if r.Answer != "" {
+		a.printAnswer(r.Answer)
+	}
+	var stopped *host.StoppedError
+	switch {
+	case errors.As(err, &stopped) || errors.Is(err, host.ErrInterrupted):
+		return &codeError{exitCode(err), fmt.Errorf("%s\ngo on with: %s", reason(err.Error()), a.resumeLine(f, r.Task))}
+	case err != nil:
+		return err
+	case r.Phase == "partial":
+		return &codeError{code: exitPartial}
+	case r.Phase == "failed":
+		return &codeError{exitFailed, errors.New(reason(r.Reason))}
+	}
+	return nil
+}
+
+// reason makes why a task stopped, in which a model or a plugin may have had its say, one line.
+func reason(text string) string { return plugins.Printable(text, len(text)) }
+
+// inspectAll reads and judges the plugins of a run.
+func inspectAll(recipe string, tools []string) (*plugins.Inspection, []*plugins.Inspection, error) {
+	var r *plugins.Inspection
+	var err error
+	if recipe != "" {
+		if r, err = inspectFor("--recipe", recipe, abi.KindTools); err != nil {
+			return nil, nil, err
+		}
+	}
+	var ts []*plugins.Inspection
+	for _, path := range tools {
+		t, err := inspectFor("--tool", path, abi.KindRecipe)
+		if err != nil {
+			return nil, nil, err
+		}
+		ts = append(ts, t)
+	}
+	return r, ts, nil
+}
+
+// inspectFor judges the plugin that a flag names; one of kind other belongs to the other flag.
+func inspectFor(flag, path string, other abi.Kind) (*plugins.Inspection, error) {
+	i, err := inspectFile(path)
+	if err == nil && i.Manifest.Kind == other {
+		right := map[string]string{"--recipe": "--tool", "--tool": "--recipe"}[flag]
+		err = &plugins.RefusedError{Plugin: path, Reasons: []string{
+			fmt.Sprintf("is of kind %s, which %s does not take; give it with %s", other, flag, right),
+		}}
+	}
+	return i, err
+}
+
+// inspectFile judges one plugin's file, which a refusal names by its path.
+func inspectFile(path string) (*plugins.Inspection, error) {
+	b, err := plugins.ReadFile(path)
+	if err != nil {
+		return nil, &codeError{exitRefused, err}
+	}
+	i, err := plugins.Inspect(b)
+	var refused *plugins.RefusedError
+	if errors.As(err, &refused) {
+		err = &plugins.RefusedError{Plugin: path, Reasons: refused.Reasons}
+	}
+	return i, err
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/axishost/axishost/host"
+	"github.com/axishost/axishost/plugins"
+	"github.com/axishost/axishost/store"
+)
+
+// The exit codes. Scripts rely on them: they never change their meaning.
+const (
+	exitSucceeded   = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitPartial     = 3
+	exitStopped     = 7
+	exitRefused     = 8
+	exitStore       = 9
+	exitPlugin      = 10
+	exitInterrupted = 130
+)
+
+// exitHelp is the part of a command's help that says which codes it can exit with.
+func exitHelp(codes ...int) string {
+	var b strings.Builder
+	b.WriteString("\n\nExit codes:")
+	for _, code := range codes {
+		fmt.Fprintf(&b, "\n  %3d  %s", code, exitMeaning(code))
+	}
+	return b.String()
+}
+
+// allExits are the codes of a command that runs a task.
+func allExits() []int {
+	return []int{
+		exitSucceeded, exitFailed, exitUsage, exitPartial, exitStopped, exitRefused, exitStore, exitPlugin, exitInterrupted,
+	}
+}
+
+func exitMeaning(code int) string {
+	switch code {
+	case exitSucceeded:
+		return "succeeded"
+	case exitFailed:
+		return "failed"
+	case exitUsage:
+		return "wrong usage or configuration"
+	case exitPartial:
+		return "partial: ended without reaching the goal, with what there is"
+	case exitStopped:
+		return "stopped by the model or its endpoint; can be resumed"
+	case exitRefused:
+		return "a plugin was refused"
+	case exitStore:
+		return "the event log cannot be used"
+	case exitPlugin:
+		return "a plugin failed; can be resumed"
+	default:
+		return "interrupted; can be resumed"
+	}
+}
+
+// codeError is an error with its exit code. Without an error in it nothing is shown.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e *codeError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *codeError) Unwrap() error { return e.err }
+
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &codeError{exitUsage, err}
+}
+
+// exitCode gives the code of an error: its own, or that of its kind.
+func exitCode(err error) int {
+	var own *codeError
+	var refused *plugins.RefusedError
+	var set *host.PluginSetError
+	var fault *plugins.CallError
+	var stopped *host.StoppedError
+	switch {
+	case errors.As(err, &own):
+		return own.code
+	case errors.As(err, &set), errors.Is(err, host.ErrNoTask), errors.Is(err, host.ErrAmbiguous), errors.Is(err, host.ErrGoal):
+		return exitUsage
+	case errors.As(err, &refused):
+		return exitRefused
+	case errors.As(err, &stopped) && stopped.Plugin, errors.As(err, &fault):
+		return exitPlugin
+	case stopped != nil:
+		return exitStopped
+	case errors.Is(err, host.ErrInterrupted), errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case isStore(err):
+		return exitStore
+	default:
+		return exitFailed
+	}
+}
+
+func isStore(err error) bool {
+	var corrupt *store.CorruptError
+	if errors.As(err, &corrupt) {
+		return true
+	}
+	for _, known := range []error{
+		store.ErrConflict, store.ErrFenced, store.ErrNotFound, store.ErrInvalid, store.ErrClosed,
+		store.ErrFailed, store.ErrInUse, store.ErrVersion,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}

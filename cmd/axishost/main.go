@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/axishost/axishost/plugins"
+)
+
+func main() { os.Exit(run()) }
+
+// run is the whole program: it gives the exit code.
+func run() int {
+	ctx, stop := interruptible()
+	defer stop()
+	return execute(ctx, &terminal{in: os.Stdin, out: &results{file: os.Stdout}, err: os.Stderr}, os.Args[1:])
+}
+
+// interruptible gives a context that the first Ctrl-C or TERM ends; a second one exits at once.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for first := true; ; first = false {
+			select {
+			case <-done:
+				return
+			case <-signals:
+				if !first {
+					os.Exit(exitInterrupted)
+				}
+				cancel()
+				fmt.Fprintln(os.Stderr, "axishost: stopping; once more exits at once")
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}
+
+// terminal is where a command reads and writes.
+type terminal struct {
+	in  io.Reader
+	out *results
+	err io.Writer
+}
+
+// execute runs one command line and gives its exit code, after the error has been shown.
+func execute(ctx context.Context, t *terminal, args []string) int {
+	root := newRoot(t)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if t.out.err != nil {
+		err = &codeError{exitFailed, t.out.err}
+	}
+	if err == nil {
+		return exitSucceeded
+	}
+	showError(t.err, err.Error())
+	return exitCode(err)
+}
+
+// showError writes each line of an error with the program's name before it; an indented one is a command
+// to be copied, and stands alone. What came from outside may not drive the terminal.
+func showError(w io.Writer, text string) {
+	for line := range strings.Lines(text) {
+		line = plugins.Printable(strings.TrimSuffix(line, "\n"), len(line))
+		if !strings.HasPrefix(line, "  ") {
+			line = "axishost: " + line
+		}
+		fmt.Fprintln(w, line)
+	}
+}

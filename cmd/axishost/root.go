@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// app is what all commands share.
+type app struct {
+	*terminal
+	storeDir string
+	json     bool
+}
+
+func newRoot(t *terminal) *cobra.Command {
+	a := &app{terminal: t}
+	root := &cobra.Command{
+		Use:   "axishost",
+		Short: "Run long-horizon AI agents as bounded, recoverable, auditable execution",
+		Long: `axishost runs an AI agent as an explicit state machine over an append-only log. What is particular to
+one kind of agent is a recipe: a WebAssembly module, run in a sandbox.` + exitHelp(allExits()...),
+		Example: `  axishost run --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"
+  axishost tasks list
+  axishost tasks show last`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs, // RunE says what is wrong with them
+		RunE:          group,
+	}
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(errors.New(err.Error() + "; see " + cmd.CommandPath() + " --help"))
+	})
+	root.PersistentFlags().StringVar(&a.storeDir, "store", "", "`directory` of the event log (default $AXISHOST_STORE, else "+filepath.Join("$XDG_DATA_HOME", "axishost")+")")
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON, for machines")
+	_ = root.MarkPersistentFlagDirname("store")
+	root.AddCommand(a.runCommand(), a.resumeCommand(), a.tasksCommand(), a.pluginCommand(), a.abiCommand(), a.versionCommand())
+	return root
+}
+
+// group is a command that only has commands below it: it shows them, and knows no other.
+func group(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	text := fmt.Sprintf("unknown command %q; ", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += "did you mean " + strings.Join(near, " or ") + "? "
+	}
+	return usage(errors.New(text + "see " + cmd.CommandPath() + " --help"))
+}
+
+// one makes an argument check for a command that takes one argument, called name.
+func one(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return usage(fmt.Errorf("%s is missing; usage: %s", name, cmd.UseLine()))
+		case len(args) > 1:
+			return usage(fmt.Errorf("there is one %s, and %d arguments were given: put it in quotes; usage: %s", name, len(args), cmd.UseLine()))
+		}
+		return nil
+	}
+}
+
+// none is the argument check of a command that takes no arguments.
+func none(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(fmt.Errorf("%s takes no arguments, and got %q; usage: %s", cmd.CommandPath(), args[0], cmd.UseLine()))
+	}
+	return nil
+}
+
+// directory of the event log.
+func (a *app) storePath() (string, error) {
+	if a.storeDir != "" {
+		return a.storeDir, nil
+	}
+	if dir := os.Getenv("AXISHOST_STORE"); dir != "" {
+		return dir, nil
+	}
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "axishost"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", usage(errors.New("there is no home directory to keep the event log in: set --store or AXISHOST_STORE"))
+	}
+	return filepath.Join(home, ".local", "share", "axishost"), nil
+}
+
+// cachePath is the directory of compiled plugins; empty keeps them in memory.
+func cachePath() string {
+	if dir := os.Getenv("AXISHOST_CACHE"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "axishost", "plugins")
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// runLine is the command line of a run again, with another model.
+func (a *app) runLine(f *runFlags, model, task string) string {
+	words := append([]string{"axishost", "run"}, a.globalWords()...)
+	if f.recipe != "" {
+		words = append(words, "--recipe", f.recipe)
+	}
+	for _, t := range f.tools {
+		words = append(words, "--tool", t)
+	}
+	words = append(words, "--model", model)
+	if f.config != "" {
+		words = append(words, "--config", f.config)
+	}
+	for _, s := range f.sets {
+		words = append(words, "--set", s)
+	}
+	if strings.HasPrefix(task, "-") && task != "-" {
+		words = append(words, "--")
+	}
+	return shellLine(append(words, task))
+}
+
+// resumeLine is the command line that goes on with a task. What the task has not pinned goes with it: where
+// its model is. An address with a password in it does not, for the line may end up in a log.
+func (a *app) resumeLine(f *modelFlags, id string) string {
+	words := append([]string{"axishost", "resume"}, a.globalWords()...)
+	if f.config != "" {
+		words = append(words, "--config", f.config)
+	}
+	for _, s := range f.sets {
+		if strings.HasPrefix(s, "model.base_url=") && !strings.Contains(s, "@") {
+			words = append(words, "--set", s)
+		}
+	}
+	return shellLine(append(words, id))
+}
+
+func (a *app) globalWords() []string {
+	var words []string
+	if a.storeDir != "" {
+		words = append(words, "--store", a.storeDir)
+	}
+	if a.json {
+		words = append(words, "--json")
+	}
+	return words
+}
+
+func shellLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = shellQuote(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// shellQuote writes a word as a shell reads it back, on one line and without a character that a terminal
+// would act upon.
+func shellQuote(s string) string {
+	plain, printable := s != "", utf8.ValidString(s)
+	for _, r := range s {
+		plain = plain && strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@,+=", r)
+		printable = printable && unicode.IsPrint(r)
+	}
+	switch {
+	case plain:
+		return s
+	case printable:
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	default:
+		return ansiQuote(s)
+	}
+}
+
+// ansiQuote writes a word as $'...' has it, which bash, zsh and ksh read.
+func ansiQuote(s string) string {
+	var b strings.Builder
+	b.WriteString("$'")
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == '\'' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case unicode.IsPrint(r) && (r != utf8.RuneError || n > 1):
+			b.WriteRune(r)
+		case r < 0x80 || n == 1: // three digits always, so that one that follows is not taken for a fourth
+			fmt.Fprintf(&b, `\%03o`, s[0])
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+		s = s[n:]
+	}
+	b.WriteByte('\'')
+	return b.String()
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host"
+	"github.com/axishost/axishost/host/model"
+	"github.com/axishost/axishost/host/timeline"
+)
+
+// view shows what happens, on standard error: the timeline, and on a terminal a line below it that says
+// what is waited for. Its methods may be called by several goroutines.
+type view struct {
+	mu       sync.Mutex
+	out      io.Writer
+	timeline *timeline.Timeline
+	colour   bool
+	live     bool // out is a terminal: the waiting line can be overwritten
+	waiting  bool // it stands there
+	since    time.Time
+	streamed int
+	quit     chan struct{}
+	done     sync.WaitGroup
+}
+
+func newView(out io.Writer) *view {
+	live := isTerminal(out) && os.Getenv("TERM") != "dumb"
+	_, noColour := os.LookupEnv("NO_COLOR")
+	v := &view{out: out, timeline: timeline.New(), live: live, colour: live && !noColour, quit: make(chan struct{})}
+	if live {
+		v.done.Go(v.tick)
+	}
+	return v
+}
+
+// events wires the view to a host.
+func (v *view) events() host.Events {
+	return host.Events{
+		Committed: v.committed,
+		Compiling: func(plugin string) {
+			v.print(timeline.Line{Kind: timeline.Detail, Text: "compiling " + plugin + " (first use)"})
+		},
+		Waiting: func(p model.Progress) {
+			v.mu.Lock()
+			v.streamed = p.ContentBytes + p.ReasoningBytes
+			v.mu.Unlock()
+		},
+		PluginLog: func(plugin string, level abi.LogLevel, text string) {
+			if level >= abi.LogWarn {
+				v.print(timeline.Line{Kind: timeline.Notice, Label: "log", Text: plugin + ": " + text})
+			}
+		},
+		PluginProgress: func(plugin, text string) {
+			v.print(timeline.Line{Kind: timeline.Detail, Text: plugin + ": " + text})
+		},
+	}
+}
+
+func (v *view) committed(e *host.Event) {
+	lines := v.timeline.Event(e)
+	v.print(lines...)
+	v.mu.Lock()
+	v.since, v.streamed = time.Now(), 0
+	v.mu.Unlock()
+}
+
+func (v *view) print(lines ...timeline.Line) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(lines) > 0 {
+		v.clear()
+	}
+	for _, l := range lines {
+		fmt.Fprintln(v.out, v.format(l))
+	}
+}
+
+// format lays a line out: label, text, and the colour of its kind.
+func (v *view) format(l timeline.Line) string {
+	text := fmt.Sprintf("%-8s %s", l.Label, l.Text)
+	if !v.colour {
+		return text
+	}
+	const dim, yellow, bold, reset = "\x1b[2m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
+	switch l.Kind {
+	case timeline.Detail:
+		return dim + text + reset
+	case timeline.Notice:
+		return yellow + text + reset
+	case timeline.End:
+		return bold + text + reset
+	default:
+		return text
+	}
+}
+
+// tick redraws the waiting line, once a second, from the third on: what is quick needs no clock.
+func (v *view) tick() {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-v.quit:
+			return
+		case <-ticker.C:
+		}
+		v.mu.Lock()
+		if waited := time.Since(v.since); !v.since.IsZero() && waited > 2*time.Second {
+			text := "waiting " + strconv.Itoa(int(waited.Seconds())) + " s"
+			if v.streamed > 0 {
+				text += ", " + strconv.Itoa(v.streamed) + " bytes so far"
+			}
+			v.clear()
+			fmt.Fprint(v.out, v.format(timeline.Line{Kind: timeline.Detail, Text: text}))
+			v.waiting = true
+		}
+		v.mu.Unlock()
+	}
+}
+
+// clear takes the waiting line away. The caller holds mu.
+func (v *view) clear() {
+	if v.waiting {
+		fmt.Fprint(v.out, "\r\x1b[K")
+		v.waiting = false
+	}
+}
+
+// close ends the view.
+func (v *view) close() {
+	close(v.quit)
+	v.done.Wait()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clear()
+}

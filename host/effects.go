@@ -1,0 +1,159 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/core"
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/model"
+)
+
+// perform does one effect, and gives the input that it brings; nil when ctx ended first.
+func (r *run) perform(ctx context.Context, e core.Effect) core.Input {
+	switch e := e.(type) {
+	case core.ConsultRecipe:
+		return r.consult(ctx)
+	case core.CallModel:
+		return r.callModel(ctx, e)
+	case core.CallTool:
+		return r.callTool(ctx, e)
+	case core.SetTimer:
+		return r.wait(ctx, e)
+	default:
+		return core.Advanced{}
+	}
+}
+
+// consult asks the recipe all that the next decision may read. The state does not change meanwhile: the
+// loop waits for this answer.
+func (r *run) consult(ctx context.Context) core.Input {
+	var answers []event.Answer
+	for {
+		questions := core.NextQuestions(r.state, answers)
+		if len(questions) == 0 {
+			return core.RecipeAnswered{Answers: answers}
+		}
+		for _, q := range questions {
+			answer := event.Answer{Hook: string(q.Hook)}
+			got, err := r.plugins.recipe.Hook(ctx, q.Hook, q.Input)
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case err != nil:
+				answer.Fault = err.Error()
+			default:
+				answer.Decided, answer.Output = got.Decided, string(got.Output)
+			}
+			answers = append(answers, answer)
+		}
+	}
+}
+
+func (r *run) callTool(ctx context.Context, e core.CallTool) core.Input {
+	done := core.ToolFinished{Step: e.Step, Attempt: e.Attempt}
+	p := r.plugins.byTool[e.Tool]
+	if p == nil {
+		done.Fault = fmt.Sprintf("tool %q: its plugin is not loaded", e.Tool)
+		return done
+	}
+	out, err := p.CallTool(ctx, abi.ToolInput{
+		Tool: e.Tool, Arguments: json.RawMessage(e.Arguments), OperationID: e.OperationID, Attempt: e.Attempt,
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	if done.Output = out; err != nil {
+		done.Fault = err.Error()
+	}
+	return done
+}
+
+func (r *run) wait(ctx context.Context, e core.SetTimer) core.Input {
+	timer := time.NewTimer(time.UnixMicro(e.At).Sub(r.h.now()))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-timer.C:
+		return core.TimerFired{}
+	}
+}
+
+func (r *run) callModel(ctx context.Context, e core.CallModel) core.Input {
+	if r.h.opts.Model == nil {
+		return core.ModelFailed{Failure: event.ModelFailed{Class: "none", Reason: "no model endpoint is configured"}}
+	}
+	reply, err := r.h.opts.Model.Complete(ctx, r.request(e), r.h.opts.Events.Waiting)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return r.modelFailed(err)
+	}
+	in := core.ModelReplied{Misfits: map[int]string{}, Reply: event.ModelReplied{
+		Message: event.Message{
+			Role: event.RoleAssistant, Content: reply.Message.Content, Reasoning: reply.Message.Reasoning,
+		},
+		FinishReason: reply.FinishReason, Model: reply.Model,
+		Usage: event.Usage{
+			Prompt: int64(reply.Usage.PromptTokens), Completion: int64(reply.Usage.CompletionTokens),
+			Reported: reply.Usage.Reported,
+		},
+	}}
+	for i, c := range reply.Message.ToolCalls {
+		in.Reply.Message.ToolCalls = append(in.Reply.Message.ToolCalls, event.ToolCall(c))
+		if schema := r.plugins.schemas[c.Name]; schema != nil {
+			if err := validate(schema, []byte(core.Arguments(c.Arguments))); err != nil {
+				in.Misfits[i] = err.Error()
+			}
+		}
+	}
+	return in
+}
+
+// request renders the prompt.
+func (r *run) request(e core.CallModel) model.Request {
+	req := model.Request{Ordinal: int(e.Ordinal)}
+	for m := range r.state.Conversation().Prompt() {
+		out := model.Message{
+			Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, Name: m.Name, ToolCallID: m.ToolCallID,
+		}
+		for _, c := range m.ToolCalls {
+			c.Arguments = sendable(c.Arguments)
+			out.ToolCalls = append(out.ToolCalls, model.ToolCall(c))
+		}
+		req.Messages = append(req.Messages, out)
+	}
+	for _, p := range r.state.Created().Tools {
+		for _, t := range p.Tools {
+			req.Tools = append(req.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
+		}
+	}
+	return req
+}
+
+// sendable gives arguments that can be sent back: endpoints answer a history with broken JSON in it with an
+// error each time. The model still sees what it wrote.
+func sendable(arguments string) string {
+	if arguments == "" || json.Valid([]byte(arguments)) {
+		return arguments
+	}
+	b, _ := json.Marshal(map[string]string{"malformed_arguments": arguments}) // strings alone
+	return string(b)
+}
+
+func (r *run) modelFailed(err error) core.Input {
+	in := core.ModelFailed{Failure: event.ModelFailed{Class: "other", Reason: err.Error()}, Jitter: r.h.jitter()}
+	var known *model.Error
+	if errors.As(err, &known) {
+		in.Failure.Class, in.Failure.Status = known.Class.String(), known.Status
+		in.Failure.Answered = known.Status >= 400
+		in.Retryable, in.RetryAfter = known.Retryable(), known.RetryAfter.Microseconds()
+	}
+	return in
+}

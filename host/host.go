@@ -1,0 +1,114 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/core"
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/model"
+	"github.com/axishost/axishost/plugins"
+	"github.com/axishost/axishost/store"
+)
+
+// Event is one event of a task, as Events.Committed and Read give it.
+type Event = event.Event
+
+// Config is what a task pins of its configuration.
+type Config = core.Config
+
+// Model answers requests. *model.Client is one.
+type Model interface {
+	Complete(ctx context.Context, req model.Request, progress func(model.Progress)) (*model.Reply, error)
+}
+
+// Options of Open.
+type Options struct {
+	// Log is where tasks live. The host does not close it.
+	Log store.Log
+	// Model is what tasks are run with. It may be nil for a host that only reads.
+	Model Model
+	// CacheDir keeps compiled plugins; empty keeps them in memory only.
+	CacheDir string
+	// Version is the host's version, pinned in each task.
+	Version string
+	Events  Events
+}
+
+// Events hear what a host does. Functions may be nil. Committed is called by one goroutine for each task;
+// the others by several at once.
+type Events struct {
+	// Committed is called with each event once it is durable.
+	Committed func(*Event)
+	// Compiling is called before a plugin is compiled that no cache holds.
+	Compiling func(plugin string)
+	// Waiting is called while a reply streams in.
+	Waiting func(model.Progress)
+	// PluginLog and PluginProgress carry printable lines of guests.
+	PluginLog      func(plugin string, level abi.LogLevel, text string)
+	PluginProgress func(plugin, text string)
+}
+
+// Host runs tasks.
+type Host struct {
+	opts   Options
+	worker string
+	now    func() time.Time
+	jitter func() int64
+}
+
+// Open makes a host.
+func Open(opts Options) (*Host, error) {
+	if opts.Log == nil {
+		return nil, errors.New("host needs a log")
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = "unknown"
+	}
+	return &Host{
+		opts:   opts,
+		worker: fmt.Sprintf("%s:%d", name, os.Getpid()),
+		now:    time.Now,
+		jitter: func() int64 { return rand.Int64N(65536) },
+	}, nil
+}
+
+// ErrInterrupted says that the caller ended ctx before the task ended. The task can be resumed.
+var ErrInterrupted = errors.New("interrupted")
+
+// StoppedError says that a task has halted before its end, and why. It can be resumed.
+type StoppedError struct {
+	Task string
+	// Plugin tells that a plugin failed; otherwise it was the model or its endpoint.
+	Plugin bool
+	Reason string
+}
+
+func (e *StoppedError) Error() string { return e.Reason }
+
+// Result is how a task ended.
+type Result struct {
+	Task     string
+	Phase    string // succeeded, partial or failed
+	Answer   string
+	Verified string // by what: none or recipe
+	Reason   string // why it is partial or failed
+}
+
+// Submission is a task to be run.
+type Submission struct {
+	// Goal is what the task is to do: UTF-8, not blank.
+	Goal string
+	// ModelName is pinned in the task.
+	ModelName string
+	// Recipe may be nil: the base machine then runs with its defaults.
+	Recipe *plugins.Inspection
+	Tools  []*plugins.Inspection
+	Config Config
+}

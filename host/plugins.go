@@ -1,0 +1,152 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/plugins"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// PluginSetError says that plugins do not go together, though each alone may be well.
+type PluginSetError struct{ Reason string }
+
+func (e *PluginSetError) Error() string { return e.Reason }
+
+// loaded are the plugins of one task.
+type loaded struct {
+	recipe  *plugins.Plugin
+	byTool  map[string]*plugins.Plugin
+	schemas map[string]*jsonschema.Schema // of arguments, by tool
+	all     []*plugins.Plugin
+}
+
+func (l *loaded) close() {
+	for _, p := range l.all {
+		_ = p.Close()
+	}
+}
+
+// pin checks that the plugins go together, and gives what the task pins of them: the recipe, and all that
+// offer tools.
+func pin(recipe *plugins.Inspection, tools []*plugins.Inspection) (*event.Plugin, []event.Plugin, error) {
+	var pinned *event.Plugin
+	offering := tools
+	if recipe != nil {
+		if recipe.Manifest.Kind == abi.KindTools {
+			return nil, nil, &PluginSetError{fmt.Sprintf("plugin %q is no recipe (its kind is tools); give it with --tool", recipe.Manifest.Name)}
+		}
+		p := describe(recipe)
+		pinned = &p
+		if recipe.Manifest.Kind == abi.KindBoth {
+			offering = append([]*plugins.Inspection{recipe}, tools...)
+		}
+	}
+	names, owner := map[string]bool{}, map[string]string{}
+	var out []event.Plugin
+	for _, t := range offering {
+		name := t.Manifest.Name
+		if t.Manifest.Kind == abi.KindRecipe {
+			return nil, nil, &PluginSetError{fmt.Sprintf("plugin %q has no tools (its kind is recipe); give it with --recipe", name)}
+		}
+		if names[name] {
+			return nil, nil, &PluginSetError{fmt.Sprintf("plugin %q is given twice; leave one out", name)}
+		}
+		names[name] = true
+		for _, spec := range t.Manifest.Tools {
+			if other, taken := owner[spec.Name]; taken {
+				return nil, nil, &PluginSetError{fmt.Sprintf("tool %q is in plugin %q and in plugin %q; leave one of them out", spec.Name, other, name)}
+			}
+			owner[spec.Name] = name
+		}
+		out = append(out, describe(t))
+	}
+	return pinned, out, nil
+}
+
+func describe(i *plugins.Inspection) event.Plugin {
+	p := event.Plugin{Name: i.Manifest.Name, Version: i.Manifest.Version, Digest: i.Digest}
+	for _, h := range i.Manifest.Hooks {
+		p.Hooks = append(p.Hooks, string(h))
+	}
+	for _, t := range i.Manifest.Tools {
+		p.Tools = append(p.Tools, event.ToolSpec{
+			Name: t.Name, Description: t.Description, Schema: t.InputSchema, Effect: string(t.Effect),
+		})
+	}
+	return p
+}
+
+// load checks what the plugins are configured with, and compiles them, beside each other.
+func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*plugins.Inspection, config *Config) (*loaded, error) {
+	_, pinned, err := pin(recipe, tools)
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := toolSchemas(pinned)
+	if err != nil {
+		return nil, err
+	}
+	inspections := tools
+	if recipe != nil {
+		inspections = append([]*plugins.Inspection{recipe}, tools...)
+	}
+	compiled := make([]*plugins.Plugin, len(inspections))
+	errs := make([]error, len(inspections))
+	var wg sync.WaitGroup
+	for n, i := range inspections {
+		object := config.Tools[i.Manifest.Name]
+		if i == recipe {
+			object = config.Recipe
+		}
+		opts := h.pluginOptions(object, config)
+		if errs[n] = checkConfig(i, opts.Config); errs[n] != nil {
+			continue
+		}
+		wg.Go(func() { compiled[n], errs[n] = plugins.Load(ctx, i, opts) })
+	}
+	wg.Wait()
+	l := &loaded{byTool: map[string]*plugins.Plugin{}, schemas: schemas}
+	for n, p := range compiled {
+		if p == nil {
+			continue
+		}
+		l.all = append(l.all, p)
+		if inspections[n] == recipe {
+			l.recipe = p
+		}
+		for _, t := range p.Manifest().Tools {
+			l.byTool[t.Name] = p
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (h *Host) pluginOptions(object map[string]any, config *Config) plugins.Options {
+	raw := json.RawMessage("{}")
+	if object != nil {
+		raw, _ = json.Marshal(object) // came from JSON or YAML
+	}
+	return plugins.Options{
+		CacheDir:    h.opts.CacheDir,
+		MemoryBytes: config.Limits.PluginMemory,
+		HookTimeout: time.Duration(config.Limits.HookTimeout) * time.Millisecond,
+		ToolTimeout: time.Duration(config.Limits.ToolTimeout) * time.Millisecond,
+		Config:      raw,
+		Events: plugins.Events{
+			Compiling: h.opts.Events.Compiling,
+			Log:       h.opts.Events.PluginLog,
+			Progress:  h.opts.Events.PluginProgress,
+		},
+	}
+}

@@ -1,0 +1,151 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/core"
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/plugins"
+	"github.com/axishost/axishost/store"
+	"github.com/oklog/ulid/v2"
+)
+
+// ErrGoal says that a task's text cannot be one.
+var ErrGoal = errors.New("the task is empty: say what is to be done")
+
+// Run runs a task to its end. It returns the result of a task that ended; a *StoppedError or ErrInterrupted
+// where it can be resumed, with the task's id in the result; another error where it could not be begun or
+// the log failed.
+func (h *Host) Run(ctx context.Context, sub Submission) (*Result, error) {
+	if strings.TrimSpace(sub.Goal) == "" {
+		return nil, ErrGoal
+	}
+	if !utf8.ValidString(sub.Goal) {
+		return nil, errors.New("the task is not UTF-8 text")
+	}
+	created, err := h.describe(sub)
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.load(ctx, sub.Recipe, sub.Tools, &sub.Config)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	id := strings.ToLower(ulid.Make().String())
+	r := newRun(h, id, core.New(), l)
+	r.blobs = moduleBlobs(id, sub)
+	if err := r.feed(ctx, core.TaskSubmitted{Task: id, Worker: h.worker, Created: *created}); err != nil {
+		return nil, err
+	}
+	return r.loop(ctx)
+}
+
+// describe gives what the task pins.
+func (h *Host) describe(sub Submission) (*event.TaskCreated, error) {
+	recipe, tools, err := pin(sub.Recipe, sub.Tools)
+	if err != nil {
+		return nil, err
+	}
+	config, err := json.Marshal(sub.Config)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	return &event.TaskCreated{
+		Goal: sub.Goal, Model: sub.ModelName, Recipe: recipe, Tools: tools,
+		Config: config, Host: h.opts.Version, ABI: abi.Release,
+	}, nil
+}
+
+// moduleBlobs keeps the modules beside the task, so that it can be resumed and replayed with the same bytes.
+func moduleBlobs(id string, sub Submission) []store.Blob {
+	var blobs []store.Blob
+	for _, i := range append([]*plugins.Inspection{sub.Recipe}, sub.Tools...) {
+		if i != nil {
+			blobs = append(blobs, store.Blob{Task: id, Key: i.Digest, Value: i.File()})
+		}
+	}
+	return blobs
+}
+
+// Resume takes a task over and runs it to its end, with what it pinned. Of a task that has ended it gives
+// the result again, and runs nothing.
+func (h *Host) Resume(ctx context.Context, id string) (*Result, error) {
+	state, err := h.fold(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if state.Outcome() != nil {
+		return result(id, state), nil
+	}
+	recipe, tools, err := h.pinned(ctx, id, state.Created())
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.load(ctx, recipe, tools, state.Config())
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	r := newRun(h, id, state, l)
+	if err := r.feed(ctx, core.Claimed{Worker: h.worker, Fence: state.Fence() + 1}); err != nil {
+		return nil, err
+	}
+	return r.loop(ctx)
+}
+
+// fold rebuilds a task's state from its events.
+func (h *Host) fold(ctx context.Context, id string) (*core.State, error) {
+	state := core.New()
+	err := h.Read(ctx, id, func(e *Event) error { return core.Evolve(state, e) })
+	return state, err
+}
+
+// pinned gets the modules of a task back.
+func (h *Host) pinned(ctx context.Context, id string, created *event.TaskCreated) (*plugins.Inspection, []*plugins.Inspection, error) {
+	fetch := func(p *event.Plugin) (*plugins.Inspection, error) {
+		b, err := h.opts.Log.Blob(ctx, id, p.Digest)
+		if err != nil {
+			return nil, fmt.Errorf("module of plugin %q of task %s: %w", p.Name, id, err)
+		}
+		i, err := plugins.Inspect(b)
+		if err == nil && i.Digest != p.Digest {
+			err = fmt.Errorf("module of plugin %q of task %s is damaged: its digest is %s, not %s", p.Name, id, i.Digest, p.Digest)
+		}
+		return i, err
+	}
+	var recipe *plugins.Inspection
+	var err error
+	if created.Recipe != nil {
+		if recipe, err = fetch(created.Recipe); err != nil {
+			return nil, nil, err
+		}
+	}
+	var tools []*plugins.Inspection
+	for i := range created.Tools {
+		p := &created.Tools[i]
+		if recipe != nil && p.Digest == recipe.Digest {
+			continue // a plugin of kind both
+		}
+		tool, err := fetch(p)
+		if err != nil {
+			return nil, nil, err
+		}
+		tools = append(tools, tool)
+	}
+	return recipe, tools, nil
+}
+
+func result(id string, s *core.State) *Result {
+	r := &Result{Task: id, Phase: string(s.Phase())}
+	if o := s.Outcome(); o != nil {
+		r.Answer, r.Verified, r.Reason = o.Answer, o.Verified, o.Reason
+	}
+	return r
+}

@@ -1,0 +1,254 @@
+package timeline
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/plugins"
+)
+
+// Kind says how a line is to look.
+type Kind int
+
+// The kinds of line.
+const (
+	Plain  Kind = iota
+	Detail      // explains the line before it
+	Notice      // something that did not go straight: hidden, denied, failed
+	End         // how the task ended
+)
+
+// Line is one line: a label of at most eight characters, and text.
+type Line struct {
+	Kind  Kind
+	Label string
+	Text  string
+}
+
+// maxText bounds the text of replies and results in a line, in bytes.
+const maxText = 160
+
+// Timeline tells one task, from its first event on.
+type Timeline struct {
+	begun     int64
+	requested int64
+	reply     *event.ModelReplied
+	latency   int64
+	requests  map[int64]*event.ToolRequested
+	started   map[int64]int64
+	replies   int
+	usage     event.Usage
+	outcome   *Outcome
+}
+
+// Outcome is what a task that has ended came to.
+type Outcome struct {
+	Answer   string // as the model wrote it; empty for none
+	Verified string // by what: none or recipe; empty for a task that has not succeeded
+	Reason   string // why it is partial or failed
+}
+
+// Outcome gives what the task came to; nil until it has ended.
+func (t *Timeline) Outcome() *Outcome { return t.outcome }
+
+// New gives a timeline before its task's first event.
+func New() *Timeline {
+	return &Timeline{requests: map[int64]*event.ToolRequested{}, started: map[int64]int64{}}
+}
+
+// Event gives the lines of the next event; most have none.
+func (t *Timeline) Event(e *event.Event) []Line {
+	switch p := e.Payload.(type) {
+	case *event.TaskCreated:
+		t.begun = e.Time
+		return []Line{{Plain, "task", header(e.Task, p)}}
+	case *event.Claimed:
+		if p.Fence > 1 {
+			return []Line{{Notice, "resumed", "by " + show(p.Worker)}}
+		}
+	case *event.RecipeConsulted:
+		return consulted(p)
+	case *event.ModelRequested:
+		t.requested = e.Time
+	case *event.ModelReplied:
+		t.reply, t.latency = p, e.Time-t.requested
+		t.replies++
+		t.usage.Prompt += p.Usage.Prompt
+		t.usage.Completion += p.Usage.Completion
+		t.usage.Reported = t.usage.Reported || p.Usage.Reported
+	case *event.ModelFailed:
+		return []Line{{Notice, "model", "failed: " + show(p.Reason)}}
+	case *event.Decided:
+		return t.decided(p)
+	case *event.FinalizationForced:
+		return []Line{{Notice, "final", "the next reply is the last one (" + show(p.Trigger) + ")"}}
+	case *event.RetryScheduled:
+		if wait := p.At - e.Time; wait > 0 {
+			return []Line{{Detail, "", "trying again in " + duration(wait)}}
+		}
+	case *event.GoalRejected:
+		return []Line{{Notice, "goal", "rejected: " + show(p.Reason)}}
+	case *event.TaskSucceeded:
+		t.outcome = &Outcome{Answer: p.Answer, Verified: p.Verified}
+		return []Line{t.ended(e, "succeeded, "+verified(p.Verified))}
+	case *event.TaskPartial:
+		t.outcome = &Outcome{Answer: p.Answer, Reason: p.Reason}
+		return []Line{t.ended(e, "partial ("+show(p.Reason)+")")}
+	case *event.TaskFailed:
+		t.outcome = &Outcome{Reason: p.Reason}
+		return []Line{t.ended(e, "failed: "+show(p.Reason))}
+	default:
+		return t.step(e)
+	}
+	return nil
+}
+
+func header(id string, p *event.TaskCreated) string {
+	text := id
+	if p.Recipe != nil {
+		text += ", recipe " + p.Recipe.Name + " " + p.Recipe.Version
+	}
+	var names []string
+	for _, plugin := range p.Tools {
+		for _, tool := range plugin.Tools {
+			names = append(names, tool.Name)
+		}
+	}
+	if len(names) > 0 {
+		text += ", tools " + strings.Join(names, " ")
+	}
+	return text + ", model " + show(p.Model)
+}
+
+func consulted(p *event.RecipeConsulted) []Line {
+	var lines []Line
+	for _, a := range p.Answers {
+		if a.Fault != "" {
+			lines = append(lines, Line{Notice, "recipe", show(a.Fault)})
+		}
+	}
+	return lines
+}
+
+// decided tells a decision: for a reply what it was, the path through the stages, and what followed.
+func (t *Timeline) decided(p *event.Decided) []Line {
+	path := Line{Detail, "", strings.Join(p.StagePath, " → ")}
+	if t.reply == nil {
+		return nil
+	}
+	turn := p.Head.Turns
+	if p.Info.RollbackReason != "" {
+		turn++ // given back
+	}
+	lines := []Line{{Plain, fmt.Sprintf("turn %d", turn), t.told()}, path}
+	t.reply = nil
+	i := p.Info
+	switch {
+	case len(i.RefusalKeywords) > 0:
+		lines = append(lines, hidden("a refusal", i.RefusalKeywords, i.AssistantRollbacks))
+	case i.RollbackReason != "":
+		lines = append(lines, hidden("a malformed tool call", i.FormatKeywords, i.AssistantRollbacks))
+	case len(i.FormatKeywords) > 0:
+		lines = append(lines, Line{Notice, "", fmt.Sprintf("malformed tool call (%s): asked for a valid one, reprompt %d in a row",
+			list(i.FormatKeywords), p.Head.Reprompts)})
+	}
+	return lines
+}
+
+func hidden(what string, words []string, inRow int64) Line {
+	return Line{Notice, "", fmt.Sprintf("hidden: %s (%s); asked again, rollback %d in a row", what, list(words), inRow)}
+}
+
+// told says what the reply was.
+func (t *Timeline) told() string {
+	text := "reply in " + duration(t.latency) + ", " + tokens(t.reply.Usage) + ", " + show(t.reply.FinishReason)
+	var calls []string
+	for _, c := range t.reply.Message.ToolCalls {
+		calls = append(calls, show(c.Name))
+	}
+	if len(calls) > 0 {
+		text += ", calls " + strings.Join(calls, " ")
+	}
+	if content := t.reply.Message.Content; content != "" {
+		text += ": " + show(content)
+	}
+	return text
+}
+
+// step tells the events of a step.
+func (t *Timeline) step(e *event.Event) []Line {
+	switch p := e.Payload.(type) {
+	case *event.ToolRequested:
+		t.requests[e.Step] = p
+	case *event.ToolStarted:
+		t.started[e.Step] = e.Time
+	case *event.StepDenied:
+		return []Line{{Notice, "tool", t.call(e.Step) + " denied (" + show(p.Reason) + "): " + show(p.Text)}}
+	case *event.ToolSucceeded:
+		return []Line{{Plain, "tool", t.call(e.Step) + " in " + duration(e.Time-t.started[e.Step]) + ": " + show(p.Result)}}
+	case *event.ToolFailed:
+		return []Line{{Notice, "tool", t.call(e.Step) + " failed in " + duration(e.Time-t.started[e.Step]) + " (" + show(p.Class) + "): " + show(p.Reason)}}
+	case *event.ObservationRecorded:
+		delete(t.requests, e.Step)
+		delete(t.started, e.Step)
+	}
+	return nil
+}
+
+func (t *Timeline) call(step int64) string {
+	r := t.requests[step]
+	if r == nil {
+		return fmt.Sprintf("step %d", step)
+	}
+	return strings.TrimSpace(show(r.Tool) + " " + show(r.Arguments))
+}
+
+func (t *Timeline) ended(e *event.Event, how string) Line {
+	replies := fmt.Sprintf("%d replies", t.replies)
+	if t.replies == 1 {
+		replies = "1 reply"
+	}
+	return Line{End, "done", fmt.Sprintf("%s, in %s, %s, %s", how, duration(e.Time-t.begun), replies, tokens(t.usage))}
+}
+
+func verified(by string) string {
+	if by == event.VerifiedNone {
+		return "not verified"
+	}
+	return "verified by " + by
+}
+
+func tokens(u event.Usage) string {
+	if !u.Reported {
+		return "tokens not reported"
+	}
+	return fmt.Sprintf("%d+%d tokens", u.Prompt, u.Completion)
+}
+
+// duration writes microseconds as people read them.
+func duration(micros int64) string {
+	d := time.Duration(micros) * time.Microsecond
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
+func list(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = `"` + show(w) + `"`
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// show makes text from outside fit for one line.
+func show(text string) string {
+	return plugins.Printable(strings.Join(strings.Fields(text), " "), maxText)
+}
