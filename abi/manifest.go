@@ -100,8 +100,14 @@ func ParseManifest(section []byte) (*Manifest, error) {
 		return nil, errors.New("manifest is not UTF-8")
 	}
 	var m Manifest
-	if err := json.Unmarshal(section, &m); err != nil {
-		return nil, fmt.Errorf("manifest is not the JSON it should be: %w", err)
+	var wrong *json.UnmarshalTypeError
+	switch err := json.Unmarshal(section, &m); {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return nil, fmt.Errorf("%s cannot be a JSON %s", clip(wrong.Field), wrong.Value)
+	case errors.As(err, &wrong):
+		return nil, fmt.Errorf("manifest must be a JSON object; it is a JSON %s", wrong.Value)
+	case err != nil:
+		return nil, fmt.Errorf("manifest is not JSON: %w", err)
 	}
 	return &m, m.Validate()
 }

@@ -32,11 +32,11 @@ func TestParseManifestRefuses(t *testing.T) {
 	tests := []struct{ name, section, want string }{
 		{"too large", strings.Repeat(" ", abi.MaxManifestBytes+1), "manifest of 65537 bytes is over the limit of 65536"},
 		{"not UTF-8", "{\"name\": \"\xff\"}", "manifest is not UTF-8"},
-		{"empty", "", "manifest is not the JSON it should be: unexpected end of JSON input"},
-		{"cut off", `{"name": "x"`, "manifest is not the JSON it should be: unexpected end of JSON input"},
-		{"two values", `{} {}`, "manifest is not the JSON it should be: invalid character '{' after top-level value"},
-		{"not an object", `[]`, "manifest is not the JSON it should be: json: cannot unmarshal array into Go value of type abi.Manifest"},
-		{"wrong type", `{"name": 5}`, "manifest is not the JSON it should be: json: cannot unmarshal number into Go struct field Manifest.name of type string"},
+		{"empty", "", "manifest is not JSON: unexpected end of JSON input"},
+		{"cut off", `{"name": "x"`, "manifest is not JSON: unexpected end of JSON input"},
+		{"two values", `{} {}`, "manifest is not JSON: invalid character '{' after top-level value"},
+		{"not an object", `[]`, "manifest must be a JSON object; it is a JSON array"},
+		{"wrong type", `{"name": 5}`, "name cannot be a JSON number"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

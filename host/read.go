@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,14 +98,11 @@ func (h *Host) Read(ctx context.Context, id string, each func(*Event) error) err
 
 // EventJSON gives an event as one line of JSON, for machines.
 func EventJSON(e *Event) ([]byte, error) {
-	payload, err := event.EncodePayload(e.Payload)
+	payload, err := event.EncodeJSON(e.Payload)
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err = enc.Encode(struct {
+	return event.EncodeJSON(struct {
 		Version event.Version   `json:"v"`
 		Task    string          `json:"task"`
 		Seq     uint64          `json:"seq"`
@@ -118,7 +114,6 @@ func EventJSON(e *Event) ([]byte, error) {
 		Attempt int64           `json:"attempt"`
 		Payload json.RawMessage `json:"payload"`
 	}{e.Version, e.Task, e.Seq, e.Payload.Type(), timestamp(e.Time), e.Actor, e.Cause, e.Step, e.Attempt, payload})
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // timestamp writes a time of an event.

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,7 +52,7 @@ func (h *Host) describe(sub Submission) (*event.TaskCreated, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := json.Marshal(sub.Config)
+	config, err := event.EncodeJSON(sub.Config)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}

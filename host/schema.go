@@ -92,4 +92,7 @@ func toolSchemas(pinned []event.Plugin) (map[string]*jsonschema.Schema, error) {
 	return schemas, nil
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// oneLine puts an error's text on one line, and cuts it where it becomes a lecture.
+func oneLine(err error) string {
+	return plugins.Printable(strings.Join(strings.Fields(err.Error()), " "), 200)
+}

@@ -134,7 +134,7 @@ func TestInspectIdentity(t *testing.T) {
 		"not packed":     {unpacked(), "file was not packed; run: axishost plugin pack --manifest axis.json FILE.wasm"},
 		"packed command": {plugin(func(m *pt.Module) { m.Func("_start", nil, nil, nil) }), `"small" 1.0.0 is a command module (it exports _start); build a reactor, with Go: go build -buildmode=c-shared`},
 		"two manifests":  {twice.Bytes(), "file has 2 manifest sections; exactly one is allowed"},
-		"not JSON":       {declares("nonsense"), "file has a bad manifest: manifest is not the JSON it should be: invalid character 'o' in literal null (expecting 'u')"},
+		"not JSON":       {declares("nonsense"), "file has a bad manifest: manifest is not JSON: invalid character 'o' in literal null (expecting 'u')"},
 		"not UTF-8":      {declares("\xff"), "file has a bad manifest: manifest is not UTF-8"},
 		"too long":       {declares(strings.Repeat(" ", abi.MaxManifestBytes+1)), "file has a bad manifest: manifest of 65537 bytes is over the limit of 65536"},
 		"unknown hook":   {declares(manifest("guess")), `"small" 1.0.0 has a bad manifest: hook "guess" is not in ABI 1.0-rc`},

@@ -20,10 +20,14 @@ func (a *app) versionCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(map[string]string{"version": version(), "abi": abi.Release, "go": runtime.Version()})
 			}
-			fmt.Fprintf(a.out, "axishost %s, ABI %s, %s\n", version(), abi.Release, runtime.Version())
+			fmt.Fprint(a.out, versionLine())
 			return nil
 		},
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("axishost %s, ABI %s, %s\n", version(), abi.Release, runtime.Version())
 }
 
 // version is the module's version and commit as the Go toolchain recorded them.

@@ -27,11 +27,13 @@ one kind of agent is a recipe: a WebAssembly module, run in a sandbox.` + exitHe
 		Example: `  axishost run --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"
   axishost tasks list
   axishost tasks show last`,
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs, // RunE says what is wrong with them
 		RunE:          group,
 	}
+	root.SetVersionTemplate(versionLine())
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(t.err)

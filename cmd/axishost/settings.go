@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -54,8 +55,12 @@ func readConfig(path string) (config.Source, error) {
 	case len(b) > maxConfigBytes:
 		return s, fmt.Errorf("configuration %s is over the limit of %d MiB", path, maxConfigBytes>>20)
 	}
-	if err := yaml.Unmarshal(b, &s.Tree); err != nil {
+	documents := yaml.NewDecoder(bytes.NewReader(b))
+	if err := documents.Decode(&s.Tree); err != nil && !errors.Is(err, io.EOF) {
 		return s, fmt.Errorf("configuration %s is not the YAML map it should be: %s", path, yamlError(err))
+	}
+	if err := documents.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return s, fmt.Errorf("configuration %s is more than one YAML document; make it one", path)
 	}
 	return s, nil
 }

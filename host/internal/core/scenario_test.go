@@ -182,7 +182,7 @@ func (s *scenario) requireFold() {
 
 // line prints an event; what every conversation has alike is left out.
 func line(e *event.Event) string {
-	payload, err := event.EncodePayload(e.Payload)
+	payload, err := event.EncodeJSON(e.Payload)
 	if err != nil {
 		return err.Error()
 	}

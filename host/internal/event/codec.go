@@ -25,21 +25,18 @@ type record struct {
 
 // Encode gives the record of an event, to be stored under its task and sequence number.
 func Encode(e *Event) ([]byte, error) {
-	payload, err := EncodePayload(e.Payload)
+	payload, err := EncodeJSON(e.Payload)
 	if err != nil {
 		return nil, fmt.Errorf("event %s: %w", e.Payload.Type(), err)
 	}
-	return marshal(record{
+	return EncodeJSON(record{
 		Version: e.Version, Type: e.Payload.Type(), Time: e.Time, Actor: e.Actor,
 		Cause: e.Cause, Step: e.Step, Attempt: e.Attempt, Payload: payload,
 	})
 }
 
-// EncodePayload gives a payload alone, as JSON.
-func EncodePayload(p Payload) ([]byte, error) { return marshal(p) }
-
-// marshal is json.Marshal without the escapes that only HTML needs.
-func marshal(v any) ([]byte, error) {
+// EncodeJSON is json.Marshal without the escapes that only HTML needs: what is stored is read by people too.
+func EncodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/tetratelabs/wazero"
@@ -96,7 +97,9 @@ func compile(ctx context.Context, binary []byte, opts Options, cache wazero.Comp
 		WithCloseOnContextDone(true).
 		WithDebugInfoEnabled(false).
 		WithCompilationCache(m.cache)
+	opening.Lock()
 	m.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	opening.Unlock()
 	if err := m.defineHost(ctx, opts.Functions); err != nil {
 		_ = m.Close(ctx)
 		return nil, err
@@ -111,8 +114,14 @@ func compile(ctx context.Context, binary []byte, opts Options, cache wazero.Comp
 	return m, nil
 }
 
+// opening serialises what makes caches and runtimes: wazero works its own version out on first use, and
+// stores it without a lock.
+var opening sync.Mutex
+
 // openCache opens the cache on disk; nil where there is none, or where the directory cannot be used.
 func openCache(dir string) wazero.CompilationCache {
+	opening.Lock()
+	defer opening.Unlock()
 	if dir != "" && os.MkdirAll(dir, 0o700) == nil {
 		if cache, err := wazero.NewCompilationCacheWithDir(dir); err == nil {
 			return cache
