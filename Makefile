@@ -6,7 +6,7 @@ export GOTOOLCHAIN := local
 # Pinned: the linter's findings must not change under a release.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-RECIPES := $(notdir $(patsubst %/,%,$(wildcard recipes/*/)))
+RECIPES := $(patsubst recipes/%/axis.json,%,$(wildcard recipes/*/axis.json))
 PLUGINS := $(RECIPES:%=bin/plugins/%.wasm)
 
 # What stands in another file is a rule of its own, so that nothing is built twice.
@@ -32,6 +32,7 @@ bin/plugins/%.wasm: bin/axishost recipes/%/axis.json
 demo: build guests
 	@bin/axishost run --store bin/demo-store --model script:cmd/axishost/testdata/demo.yaml \
 		--recipe bin/plugins/boxed.wasm --tool bin/plugins/calc.wasm "What is 17 * 23?"
+	@echo "its events: bin/axishost tasks events last --store bin/demo-store" >&2
 
 # The race detector needs cgo, and so a C compiler.
 CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null || command -v gcc 2>/dev/null)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/axishost/axishost/abi"
@@ -147,11 +148,17 @@ func sendable(arguments string) string {
 	return string(b)
 }
 
+// theEndpoint is how the errors of package model call the endpoint, its address behind it. Addresses are not
+// stored: they may be of a private network, and a task is resumed with the address of the day.
+const theEndpoint = "the model endpoint"
+
 func (r *run) modelFailed(err error) core.Input {
 	in := core.ModelFailed{Failure: event.ModelFailed{Class: "other", Reason: err.Error()}, Jitter: r.h.jitter()}
 	var known *model.Error
 	if errors.As(err, &known) {
 		in.Failure.Class, in.Failure.Status = known.Class.String(), known.Status
+		in.Failure.Reason = strings.Replace(err.Error(), theEndpoint+" "+known.Endpoint, theEndpoint, 1)
+		r.endpoint = known.Endpoint
 		in.Failure.Answered = known.Status >= 400
 		in.Retryable, in.RetryAfter = known.Retryable(), known.RetryAfter.Microseconds()
 	}

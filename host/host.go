@@ -43,8 +43,10 @@ type Options struct {
 // Events hear what a host does. Functions may be nil. Committed is called by one goroutine for each task;
 // the others by several at once.
 type Events struct {
-	// Committed is called with each event once it is durable.
+	// Committed is called with each event once it is durable; Recalled, before, with those that a resumed
+	// task had already.
 	Committed func(*Event)
+	Recalled  func(*Event)
 	// Compiling is called before a plugin is compiled that no cache holds.
 	Compiling func(plugin string)
 	// Waiting is called while a reply streams in.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/axishost/axishost/host/internal/core"
@@ -23,7 +24,9 @@ type run struct {
 	blobs   []store.Blob // go with the first commit
 	results chan finished
 	begun   map[string]bool // effects under way
-	wg      sync.WaitGroup
+	// endpoint is the address of the endpoint that failed last: for the error, never for the log.
+	endpoint string
+	wg       sync.WaitGroup
 }
 
 func newRun(h *Host, id string, state *core.State, l *loaded) *run {
@@ -53,10 +56,7 @@ func (r *run) loop(ctx context.Context) (*Result, error) {
 				continue
 			}
 			if err := r.feed(ctx, f.input); err != nil {
-				if ctx.Err() != nil {
-					err = ErrInterrupted
-				}
-				return result(r.id, r.state), err
+				return result(r.id, r.state), interrupted(ctx, err)
 			}
 		}
 	}
@@ -139,7 +139,11 @@ func (r *run) end() (*Result, error) {
 	case stop == nil:
 		return result(r.id, r.state), errors.New("task " + r.id + " has nothing left to do and has not ended: this is a bug in axishost")
 	}
-	return result(r.id, r.state), &StoppedError{Task: r.id, Plugin: stop.Kind == core.StopPlugin, Reason: stop.Reason}
+	why := &StoppedError{Task: r.id, Plugin: stop.Kind == core.StopPlugin, Reason: stop.Reason}
+	if r.endpoint != "" {
+		why.Reason = strings.Replace(why.Reason, theEndpoint, theEndpoint+" "+r.endpoint, 1)
+	}
+	return result(r.id, r.state), why
 }
 
 // summary is the task's entry in lists, as it will be after events.

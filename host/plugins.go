@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,6 +95,9 @@ func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*pl
 	if err != nil {
 		return nil, err
 	}
+	if err := configuredOnly(config, tools); err != nil {
+		return nil, err
+	}
 	inspections := tools
 	if recipe != nil {
 		inspections = append([]*plugins.Inspection{recipe}, tools...)
@@ -101,12 +106,12 @@ func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*pl
 	errs := make([]error, len(inspections))
 	var wg sync.WaitGroup
 	for n, i := range inspections {
-		object := config.Tools[i.Manifest.Name]
+		object, where := config.Tools[i.Manifest.Name], "tools."+i.Manifest.Name
 		if i == recipe {
-			object = config.Recipe
+			object, where = config.Recipe, "recipe"
 		}
 		opts := h.pluginOptions(object, config)
-		if errs[n] = checkConfig(i, opts.Config); errs[n] != nil {
+		if errs[n] = checkConfig(i, opts.Config, where); errs[n] != nil {
 			continue
 		}
 		wg.Go(func() { compiled[n], errs[n] = plugins.Load(ctx, i, opts) })
@@ -130,6 +135,17 @@ func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*pl
 		return nil, err
 	}
 	return l, nil
+}
+
+// configuredOnly refuses a configuration for plugins that are not given: a misspelt name would leave the right
+// one without.
+func configuredOnly(config *Config, tools []*plugins.Inspection) error {
+	for _, name := range slices.Sorted(maps.Keys(config.Tools)) {
+		if !slices.ContainsFunc(tools, func(i *plugins.Inspection) bool { return i.Manifest.Name == name }) {
+			return &PluginSetError{fmt.Sprintf("the configuration has tools.%s, and no plugin of that name is given with --tool", name)}
+		}
+	}
+	return nil
 }
 
 func (h *Host) pluginOptions(object map[string]any, config *Config) plugins.Options {

@@ -34,16 +34,24 @@ func (h *Host) Run(ctx context.Context, sub Submission) (*Result, error) {
 	}
 	l, err := h.load(ctx, sub.Recipe, sub.Tools, &sub.Config)
 	if err != nil {
-		return nil, err
+		return nil, interrupted(ctx, err)
 	}
 	defer l.close()
 	id := strings.ToLower(ulid.Make().String())
 	r := newRun(h, id, core.New(), l)
 	r.blobs = moduleBlobs(id, sub)
 	if err := r.feed(ctx, core.TaskSubmitted{Task: id, Worker: h.worker, Created: *created}); err != nil {
-		return nil, err
+		return nil, interrupted(ctx, err)
 	}
 	return r.loop(ctx)
+}
+
+// interrupted makes the caller's own end of ctx of an error that came of it.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ErrInterrupted
+	}
+	return err
 }
 
 // describe gives what the task pins.
@@ -102,7 +110,12 @@ func (h *Host) Resume(ctx context.Context, id string) (*Result, error) {
 // fold rebuilds a task's state from its events.
 func (h *Host) fold(ctx context.Context, id string) (*core.State, error) {
 	state := core.New()
-	err := h.Read(ctx, id, func(e *Event) error { return core.Evolve(state, e) })
+	err := h.Read(ctx, id, func(e *Event) error {
+		if heard := h.opts.Events.Recalled; heard != nil {
+			heard(e)
+		}
+		return core.Evolve(state, e)
+	})
 	return state, err
 }
 

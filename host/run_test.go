@@ -248,7 +248,7 @@ func TestPluginsThatDoNotGoTogether(t *testing.T) {
 		"recipe as tools":  {nil, []*plugins.Inspection{boxed}, `plugin "boxed" has no tools (its kind is recipe); give it with --recipe`},
 		"given twice":      {boxed, []*plugins.Inspection{calc, calc}, `plugin "calc" is given twice; leave one out`},
 		"one tool in two":  {boxed, []*plugins.Inspection{calc, &twin}, `tool "calc" is in plugin "calc" and in plugin "calc2"; leave one of them out`},
-		"no configuration": {boxed, []*plugins.Inspection{lookup}, `configuration of plugin "lookup" does not fit its schema`},
+		"no configuration": {boxed, []*plugins.Inspection{lookup}, `configuration of plugin "lookup" does not fit its schema (set it under tools.lookup): missing property 'table'`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sub := bare()

@@ -62,8 +62,9 @@ func collect(e *jsonschema.ValidationError, into *[]string) {
 	}
 }
 
-// checkConfig checks a plugin's configuration against the schema in its manifest.
-func checkConfig(i *plugins.Inspection, config json.RawMessage) error {
+// checkConfig checks a plugin's configuration against the schema in its manifest. where is the key that it
+// stands under.
+func checkConfig(i *plugins.Inspection, config json.RawMessage, where string) error {
 	if i.Manifest.ConfigSchema == nil {
 		return nil
 	}
@@ -72,7 +73,7 @@ func checkConfig(i *plugins.Inspection, config json.RawMessage) error {
 		return &plugins.RefusedError{Plugin: i.Manifest.Name, Reasons: []string{"has a bad config_schema: " + oneLine(err)}}
 	}
 	if err := validate(schema, config); err != nil {
-		return &PluginSetError{fmt.Sprintf("configuration of plugin %q does not fit its schema: %s", i.Manifest.Name, oneLine(err))}
+		return &PluginSetError{fmt.Sprintf("configuration of plugin %q does not fit its schema (set it under %s): %s", i.Manifest.Name, where, oneLine(err))}
 	}
 	return nil
 }

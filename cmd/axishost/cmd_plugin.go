@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/config"
 	"github.com/axishost/axishost/plugins"
 	"github.com/spf13/cobra"
 )
@@ -80,7 +81,11 @@ func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) err
 	if err != nil {
 		return usage(err)
 	}
-	if _, err := abi.ParseManifest(m); err != nil {
+	parsed, err := abi.ParseManifest(m)
+	if err == nil {
+		err = checkConversation(parsed)
+	}
+	if err != nil {
 		return &codeError{exitRefused, fmt.Errorf("%s: %s", manifest, strings.ReplaceAll(err.Error(), "\n", "; "))}
 	}
 	packed, err := plugins.Pack(module, m, opts)
@@ -100,6 +105,15 @@ func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) err
 	}
 	fmt.Fprintf(a.err, "packed %s (%d bytes)\n", out, len(packed))
 	return nil
+}
+
+// checkConversation refuses what a manifest asks of the conversation where no run would take it.
+func checkConversation(m *abi.Manifest) error {
+	source, err := config.FromManifest(m)
+	if err == nil {
+		_, err = config.Merge(source)
+	}
+	return err
 }
 
 // replaceFile writes a file whole or not at all, so that an interrupted pack leaves the old one.

@@ -116,6 +116,9 @@ func (a *app) withHost(e *endpoint, f *modelFlags, do func(*host.Host) (*host.Re
 	}
 	r, err := do(h)
 	v.close()
+	if r == nil && errors.Is(err, host.ErrInterrupted) {
+		return &codeError{exitInterrupted, errors.New("interrupted before the task began; nothing was stored")}
+	}
 	if r == nil {
 		return err
 	}
@@ -145,16 +148,33 @@ func (a *app) report(r *host.Result, err error, f *modelFlags) error {
 	}
 	var stopped *host.StoppedError
 	switch {
+	case errors.As(err, &stopped) && stopped.Plugin:
+		return &codeError{exitPlugin, fmt.Errorf("%s (a task keeps the plugins that it was begun with)\ngo on with: %s", reason(err.Error()), a.resumeLine(f, r.Task))}
 	case errors.As(err, &stopped) || errors.Is(err, host.ErrInterrupted):
 		return &codeError{exitCode(err), fmt.Errorf("%s\ngo on with: %s", reason(err.Error()), a.resumeLine(f, r.Task))}
 	case err != nil:
 		return err
 	case r.Phase == "partial":
-		return &codeError{code: exitPartial}
+		return &codeError{exitPartial, errors.New("the task ended without reaching its goal: " + partialReason(r.Reason))}
 	case r.Phase == "failed":
 		return &codeError{exitFailed, errors.New(reason(r.Reason))}
 	}
 	return nil
+}
+
+// partialReason says in words why a task ended as partial.
+func partialReason(name string) string {
+	switch name {
+	case "assistant_tool_calls_rejected_force_final":
+		return "the model called tools in its last turn (conversation.max_turns bounds the turns)"
+	case "assistant_terminated_token_exceed":
+		return "the reply ran into the model's token limit"
+	case "no_answer":
+		return "the last reply held no answer"
+	case "goal_rejected":
+		return "the answer of the last turn was rejected by the recipe"
+	}
+	return reason(name)
 }
 
 // reason makes why a task stopped, in which a model or a plugin may have had its say, one line.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/axishost/axishost/host"
@@ -84,7 +85,7 @@ func (a *app) tasksList(ctx context.Context) error {
 			recipe = "-"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%.19s\t%s\t%s\t%s\n", t.ID, t.Phase, t.Created, recipe,
-			plugins.Printable(t.Model, 40), plugins.Printable(t.Task, 60))
+			plugins.Printable(t.Model, 40), plugins.Printable(strings.Join(strings.Fields(t.Task), " "), 60))
 	}
 	return w.Flush()
 }
@@ -141,6 +142,9 @@ func (a *app) tasksShow(ctx context.Context, name string) error {
 	v := newView(a.out)
 	defer v.close()
 	v.print(lines...)
+	if told.Outcome() == nil {
+		fmt.Fprintln(a.err, "the task has not ended; go on with: "+a.resumeLine(&modelFlags{}, task.ID))
+	}
 	return nil
 }
 

@@ -18,7 +18,8 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := interruptible()
 	defer stop()
-	return execute(ctx, &terminal{in: os.Stdin, out: &results{file: os.Stdout}, err: os.Stderr}, os.Args[1:])
+	t := &terminal{in: os.Stdin, out: &results{file: os.Stdout}, err: os.Stderr, called: os.Args[0]}
+	return execute(ctx, t, os.Args[1:])
 }
 
 // interruptible gives a context that the first Ctrl-C or TERM ends; a second one exits at once.
@@ -53,6 +54,16 @@ type terminal struct {
 	in  io.Reader
 	out *results
 	err io.Writer
+	// called is how the program was called, so that a command it prints runs as it stands.
+	called string
+}
+
+// program is the program's name in commands that it prints: its path where it was called by one.
+func (t *terminal) program() string {
+	if t != nil && strings.ContainsRune(t.called, os.PathSeparator) {
+		return t.called
+	}
+	return "axishost"
 }
 
 // execute runs one command line and gives its exit code, after the error has been shown.

@@ -44,7 +44,7 @@ func (a *app) printAnswer(answer string) {
 	if isTerminal(a.out) {
 		answer = strings.Join(printableLines(answer), "\n")
 	}
-	fmt.Fprintln(a.out, answer)
+	fmt.Fprintln(a.out, strings.TrimSuffix(answer, "\n"))
 }
 
 // printableLines makes foreign text of several lines fit to be shown.

@@ -38,9 +38,13 @@ one kind of agent is a recipe: a WebAssembly module, run in a sandbox.` + exitHe
 	root.SetOut(t.out)
 	root.SetErr(t.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(errors.New(err.Error() + "; see " + cmd.CommandPath() + " --help"))
+		hint := "; see " + cmd.CommandPath() + " --help"
+		if cmd.Name() == "run" && strings.Contains(err.Error(), "shorthand") {
+			hint = "; put -- before a task that begins with a dash"
+		}
+		return usage(errors.New(err.Error() + hint))
 	})
-	root.PersistentFlags().StringVar(&a.storeDir, "store", "", "`directory` of the event log (default $AXISHOST_STORE, else "+filepath.Join("$XDG_DATA_HOME", "axishost")+")")
+	root.PersistentFlags().StringVar(&a.storeDir, "store", "", "`directory` of the event log (default $AXISHOST_STORE, $XDG_DATA_HOME/axishost, ~/.local/share/axishost)")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON, for machines")
 	_ = root.MarkPersistentFlagDirname("store")
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.tasksCommand(), a.pluginCommand(), a.abiCommand(), a.versionCommand())

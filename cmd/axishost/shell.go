@@ -9,7 +9,7 @@ import (
 
 // runLine is the command line of a run again, with another model.
 func (a *app) runLine(f *runFlags, model, task string) string {
-	words := append([]string{"axishost", "run"}, a.globalWords()...)
+	words := append([]string{a.program(), "run"}, a.globalWords()...)
 	if f.recipe != "" {
 		words = append(words, "--recipe", f.recipe)
 	}
@@ -32,7 +32,7 @@ func (a *app) runLine(f *runFlags, model, task string) string {
 // resumeLine is the command line that goes on with a task. What the task has not pinned goes with it: where
 // its model is. An address with a password in it does not, for the line may end up in a log.
 func (a *app) resumeLine(f *modelFlags, id string) string {
-	words := append([]string{"axishost", "resume"}, a.globalWords()...)
+	words := append([]string{a.program(), "resume"}, a.globalWords()...)
 	if f.config != "" {
 		words = append(words, "--config", f.config)
 	}

@@ -43,6 +43,7 @@ func newView(out io.Writer) *view {
 func (v *view) events() host.Events {
 	return host.Events{
 		Committed: v.committed,
+		Recalled:  func(e *host.Event) { v.timeline.Event(e) },
 		Compiling: func(plugin string) {
 			v.print(timeline.Line{Kind: timeline.Detail, Text: "compiling " + plugin + " (first use)"})
 		},
@@ -52,7 +53,7 @@ func (v *view) events() host.Events {
 			v.mu.Unlock()
 		},
 		PluginLog: func(plugin string, level abi.LogLevel, text string) {
-			if level >= abi.LogWarn {
+			if level >= abi.LogInfo {
 				v.print(timeline.Line{Kind: timeline.Notice, Label: "log", Text: plugin + ": " + text})
 			}
 		},
