@@ -31,6 +31,9 @@ const (
 	MaxRequestBytes = 1 << 20
 	// MaxResponseBytes bounds one response. The guest pulls it piece by piece if it has not the room.
 	MaxResponseBytes = 16 << 20
+	// MaxNesting bounds how deep the JSON of an output and of a manifest is nested: decoders have limits of
+	// their own, and what is stored inside something else must still be readable.
+	MaxNesting = 200
 	// MaxHandles is how many responses may be open at once; all are closed when the call ends.
 	MaxHandles = 16
 	// DefaultMemoryBytes bounds a guest's linear memory: a stock Go guest starts at 3.3 MiB and lives in 8.

@@ -99,6 +99,9 @@ func ParseManifest(section []byte) (*Manifest, error) {
 	if !utf8.Valid(section) {
 		return nil, errors.New("manifest is not UTF-8")
 	}
+	if deeper(section, MaxNesting) {
+		return nil, fmt.Errorf("manifest is nested deeper than %d", MaxNesting)
+	}
 	var m Manifest
 	var wrong *json.UnmarshalTypeError
 	switch err := json.Unmarshal(section, &m); {

@@ -44,6 +44,9 @@ func decodes(output []byte, into any) error {
 	if !utf8.Valid(output) {
 		return errors.New("text is not UTF-8")
 	}
+	if deeper(output, MaxNesting) {
+		return fmt.Errorf("nested deeper than %d", MaxNesting)
+	}
 	if !isObject(output) {
 		return errors.New("not a JSON object")
 	}
@@ -51,6 +54,27 @@ func decodes(output []byte, into any) error {
 		return fmt.Errorf("not the JSON it should be: %w", err)
 	}
 	return nil
+}
+
+// deeper tells whether JSON is nested deeper than limit. What is no JSON is another check's business.
+func deeper(text []byte, limit int) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > limit {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
 }
 
 func checkFormatError(output []byte) error {

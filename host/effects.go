@@ -109,7 +109,7 @@ func (r *run) callModel(ctx context.Context, e core.CallModel) core.Input {
 	for i, c := range reply.Message.ToolCalls {
 		in.Reply.Message.ToolCalls = append(in.Reply.Message.ToolCalls, event.ToolCall(c))
 		if schema := r.plugins.schemas[c.Name]; schema != nil {
-			if err := validate(schema, []byte(core.Arguments(c.Arguments))); err != nil {
+			if err := validate(ctx, schema, []byte(core.Arguments(c.Arguments))); err != nil {
 				in.Misfits[i] = err.Error()
 			}
 		}

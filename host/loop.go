@@ -123,6 +123,9 @@ func (r *run) commit(events []*event.Event) (store.Commit, error) {
 		if err != nil {
 			return store.Commit{}, err
 		}
+		if _, err := event.Decode(e.Task, e.Seq, data); err != nil {
+			return store.Commit{}, fmt.Errorf("this cannot be stored, since it could not be read back: %w", err)
+		}
 		a.Records = append(a.Records, data)
 	}
 	index, err := json.Marshal(r.summary(events))

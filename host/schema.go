@@ -2,10 +2,13 @@ package host
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/plugins"
@@ -14,11 +17,28 @@ import (
 	"golang.org/x/text/message"
 )
 
+// Bounds of schema validation. The library validates what it is given however long that takes, and does not
+// expect numbers that its arithmetic cannot hold.
+const (
+	// maxNumber is how long a number may be, in digits, and how large its exponent: JSON has no bound, and
+	// the arithmetic on one of ten million digits takes minutes.
+	maxNumber = 400
+	// maxSchemaCost bounds how many subschemas a schema comes to once its references are followed: forty
+	// definitions that refer to the one before twice come to a trillion.
+	maxSchemaCost = 100_000
+	// validateTime bounds one validation. A recursive schema can cost more than its size tells.
+	validateTime = 2 * time.Second
+)
+
 // compileSchema compiles a JSON Schema (draft 2020-12 where it names none). It may refer only to itself: no
 // file and no address is ever loaded for it.
-func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
+func compileSchema(raw json.RawMessage) (schema *jsonschema.Schema, err error) {
+	defer recovered(&err)
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
+		return nil, err
+	}
+	if err := checkNumbers(document); err != nil {
 		return nil, err
 	}
 	const name = "axis:///schema.json"
@@ -28,16 +48,69 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if err := c.AddResource(name, document); err != nil {
 		return nil, err
 	}
-	return c.Compile(name)
+	if schema, err = c.Compile(name); err != nil {
+		return nil, err
+	}
+	if costOf(document) > maxSchemaCost {
+		return nil, errors.New("its references come to too many subschemas")
+	}
+	return schema, nil
+}
+
+// recovered makes an error of a panic of the schema library, which has met what its authors did not expect.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the schema library cannot check this: %v", r)
+	}
+}
+
+// checkNumbers refuses numbers that are too long to be reckoned with.
+func checkNumbers(value any) error {
+	switch v := value.(type) {
+	case json.Number:
+		_, exponent, _ := strings.Cut(strings.ToLower(v.String()), "e")
+		if n, err := strconv.Atoi(exponent); len(v) > maxNumber || (exponent != "" && (err != nil || max(n, -n) > maxNumber)) {
+			return fmt.Errorf("number %.20s is too large to be checked", v.String())
+		}
+	case []any:
+		for _, item := range v {
+			if err := checkNumbers(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if err := checkNumbers(item); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // validate checks JSON text against a schema. The error is one line, for a model or a person.
-func validate(schema *jsonschema.Schema, text []byte) error {
+func validate(ctx context.Context, schema *jsonschema.Schema, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
-	err = schema.Validate(value)
+	if err := checkNumbers(value); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, validateTime)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { // left to itself past the deadline: the library cannot be stopped
+		var err error
+		defer func() { done <- err }()
+		defer recovered(&err)
+		err = schema.Validate(value)
+	}()
+	select {
+	case <-ctx.Done():
+		return errors.New("they could not be checked in time")
+	case err = <-done:
+	}
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return err
@@ -72,10 +145,22 @@ func checkConfig(i *plugins.Inspection, config json.RawMessage, where string) er
 	if err != nil {
 		return &plugins.RefusedError{Plugin: i.Manifest.Name, Reasons: []string{"has a bad config_schema: " + oneLine(err)}}
 	}
-	if err := validate(schema, config); err != nil {
+	if err := validate(context.Background(), schema, config); err != nil {
 		return &PluginSetError{fmt.Sprintf("configuration of plugin %q does not fit its schema (set it under %s): %s", i.Manifest.Name, where, oneLine(err))}
 	}
 	return nil
+}
+
+// CheckSchemas tells whether the schemas in a plugin's manifest can be used. The error is a
+// *plugins.RefusedError.
+func CheckSchemas(i *plugins.Inspection) error {
+	if i.Manifest.ConfigSchema != nil {
+		if _, err := compileSchema(i.Manifest.ConfigSchema); err != nil {
+			return &plugins.RefusedError{Plugin: i.Manifest.Name, Reasons: []string{"has a bad config_schema: " + oneLine(err)}}
+		}
+	}
+	_, err := toolSchemas([]event.Plugin{describe(i)})
+	return err
 }
 
 // toolSchemas compiles the schemas of a task's tools, by tool name.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host"
 	"github.com/axishost/axishost/host/config"
 	"github.com/axishost/axishost/plugins"
 	"github.com/spf13/cobra"
@@ -95,6 +96,11 @@ func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) err
 		return &plugins.RefusedError{Plugin: in, Reasons: refused.Reasons}
 	case err != nil:
 		return &codeError{exitRefused, fmt.Errorf("plugin %s: %w", in, err)}
+	}
+	if i, err := plugins.Inspect(packed); err == nil {
+		if err := host.CheckSchemas(i); err != nil {
+			return &codeError{exitRefused, err}
+		}
 	}
 	if err := replaceFile(out, packed); err != nil {
 		return usage(err)

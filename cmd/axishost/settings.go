@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/axishost/axishost/host/config"
-	"github.com/goccy/go-yaml"
 )
 
 // settings merges the configuration of a task: the defaults, base, the file, the environment, pinned, flags.
@@ -55,12 +53,11 @@ func readConfig(path string) (config.Source, error) {
 	case len(b) > maxConfigBytes:
 		return s, fmt.Errorf("configuration %s is over the limit of %d MiB", path, maxConfigBytes>>20)
 	}
-	documents := yaml.NewDecoder(bytes.NewReader(b))
-	if err := documents.Decode(&s.Tree); err != nil && !errors.Is(err, io.EOF) {
-		return s, fmt.Errorf("configuration %s is not the YAML map it should be: %s", path, yamlError(err))
-	}
-	if err := documents.Decode(new(any)); !errors.Is(err, io.EOF) {
+	switch err := decodeYAML(b, &s.Tree); {
+	case errors.Is(err, errMoreDocuments):
 		return s, fmt.Errorf("configuration %s is more than one YAML document; make it one", path)
+	case err != nil:
+		return s, fmt.Errorf("configuration %s is not the YAML map it should be: %w", path, err)
 	}
 	return s, nil
 }
@@ -68,17 +65,11 @@ func readConfig(path string) (config.Source, error) {
 // yamlValue reads a value as YAML has it: 5 is a number, true a truth, [a, b] a list, anything else text.
 func yamlValue(text string) (any, error) {
 	var v any
-	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-		return nil, fmt.Errorf("%q is not a YAML value: %s", text, yamlError(err))
+	if err := decodeYAML([]byte(text), &v); err != nil {
+		return nil, fmt.Errorf("%q is not a YAML value: %w", text, err)
 	}
 	if v == nil && strings.TrimSpace(text) == "" {
 		return "", nil
 	}
 	return v, nil
-}
-
-// yamlError gives the first line of an error of the YAML library, which draws the place below it.
-func yamlError(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }

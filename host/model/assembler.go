@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -106,7 +107,7 @@ func (a *assembler) addCall(d callDelta) error {
 func (a *assembler) find(d callDelta) *partialCall {
 	id, name := string(d.ID), string(d.Function.Name)
 	if id != "" {
-		if call := a.byID(id); call != nil {
+		if call := a.byID(id); call != nil && !a.reused(call, d) {
 			return call
 		}
 	}
@@ -130,8 +131,14 @@ func (a *assembler) find(d callDelta) *partialCall {
 	return call
 }
 
+// reused tells that a piece with a known id begins another call all the same: some endpoints give all calls
+// of a reply one id. It has an index of its own that no call has, says its name, and the call is whole.
+func (a *assembler) reused(call *partialCall, d callDelta) bool {
+	return d.Index.set && a.at(d.Index) == nil && call.index != d.Index && string(d.Function.Name) != "" && call.arguments.whole()
+}
+
 func (a *assembler) byID(id string) *partialCall {
-	for _, call := range a.calls {
+	for _, call := range slices.Backward(a.calls) {
 		if call.id == id {
 			return call
 		}

@@ -158,7 +158,7 @@ func (c *Client) Complete(ctx context.Context, req Request, progress func(Progre
 	// What goes wrong after the finish costs the usage report at most; the reply is paid for and whole. Only
 	// an error that the endpoint declares, and the caller's own cancellation, weigh more.
 	if whole && !errors.As(err, &own) && (err == nil || ctx.Err() == nil) {
-		return a.reply(), nil
+		return c.withoutSecrets(a.reply()), nil
 	}
 	return nil, c.failure(ctx, call, x, err)
 }

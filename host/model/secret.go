@@ -27,6 +27,27 @@ func (s *site) hide(secret string) {
 	}
 }
 
+// minHidden is how long a secret must be to be looked for in replies: keys of hosted endpoints are longer, and
+// a local server's "ollama" or "none" is a word that replies may well hold.
+const minHidden = 16
+
+// withoutSecrets takes the secrets out of a reply: an endpoint that echoes its request would put the key into
+// the log, the model's context and the answer.
+func (s site) withoutSecrets(r *Reply) *Reply {
+	for _, secret := range s.secrets {
+		if len(secret) < minHidden {
+			continue
+		}
+		hide := func(text *string) { *text = strings.ReplaceAll(*text, secret, "[redacted]") }
+		hide(&r.Message.Content)
+		hide(&r.Message.Reasoning)
+		for i := range r.Message.ToolCalls {
+			hide(&r.Message.ToolCalls[i].Arguments)
+		}
+	}
+	return r
+}
+
 // clean is err where it tells no secret, else an error with its redacted text.
 func (s site) clean(err error) error {
 	if err == nil {

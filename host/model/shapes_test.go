@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -248,4 +249,41 @@ func TestTextShapes(t *testing.T) {
 			body: sse(d(`{"content":"a\ud800b\udc00"}`), end("stop"), done)},
 		{name: "H5 zero byte", content: "a\x00b", finish: "stop", body: sse(d(`{"content":"a\u0000b"}`), end("stop"), done)},
 	})
+}
+
+// TestOneIDForAllCalls: calls that have an index and a name of their own are calls of their own, though the
+// endpoint gave all of them one id; a piece that goes on with the newest of them does.
+func TestOneIDForAllCalls(t *testing.T) {
+	reply, err := ask(t, serve(t, stream(sse(
+		c(`{"index":0,"id":"same","function":{"name":"f","arguments":"{\"n\":1}"}}`),
+		c(`{"index":1,"id":"same","function":{"name":"f","arguments":"{\"n\":"}}`),
+		c(`{"index":1,"id":"same","function":{"arguments":"2}"}}`),
+		c(`{"index":2,"id":"same","function":{"name":"g","arguments":"{}"}}`),
+		end("tool_calls"), done))))
+	require.NoError(t, err)
+	assert.Equal(t, calls(
+		ToolCall{ID: "same", Name: "f", Arguments: `{"n":1}`},
+		ToolCall{ID: "same", Name: "f", Arguments: `{"n":2}`},
+		ToolCall{ID: "same", Name: "g", Arguments: `{}`},
+	), reply.Message.ToolCalls)
+}
+
+// TestAKeyThatIsEchoed: an endpoint that sends the key back in a reply does not get it into the reply. A
+// short key is a word that a reply may hold.
+func TestAKeyThatIsEchoed(t *testing.T) {
+	body := func(key string) string {
+		return sse(d(`{"content":"I was sent `+key+`","reasoning_content":"`+key+`"}`),
+			c(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"k\":\"`+key+`\"}"}}`), end("tool_calls"), done)
+	}
+	reply, err := ask(t, serve(t, stream(body(testKey))))
+	require.NoError(t, err)
+	assert.NotContains(t, fmt.Sprint(reply), testKey)
+	assert.Equal(t, "I was sent [redacted]", reply.Message.Content)
+	assert.Equal(t, `{"k":"[redacted]"}`, reply.Message.ToolCalls[0].Arguments)
+
+	server := httptest.NewServer(stream(body("ollama")))
+	t.Cleanup(server.Close)
+	reply, err = ask(t, client(t, Options{BaseURL: server.URL + "/v1", APIKey: "ollama"}))
+	require.NoError(t, err)
+	assert.Equal(t, "I was sent ollama", reply.Message.Content)
 }

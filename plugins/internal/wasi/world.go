@@ -1,6 +1,7 @@
 package wasi
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 )
@@ -12,7 +13,7 @@ const (
 	// step is how far the clock goes on with each reading, in ns: it never stands still, so that a guest
 	// which waits for it does not wait for ever.
 	step = 1_000_000
-	// keep is how much of what a guest writes is kept, the last part: a Go panic's message and trace.
+	// keep is how much of what a guest writes is kept: the last part, or, of a Go panic, the first.
 	keep = 16 << 10
 )
 
@@ -21,6 +22,7 @@ type World struct {
 	nanos  int64 // since start
 	random rand.ChaCha8
 	said   []byte
+	dying  bool // its language runtime has begun to explain why it gives up
 	marked struct {
 		nanos  int64
 		random rand.ChaCha8
@@ -34,12 +36,12 @@ func New(seed [32]byte) *World { return &World{random: *rand.NewChaCha8(seed)} }
 // it finds what every later one finds.
 func (w *World) Mark() {
 	w.marked.nanos, w.marked.random = w.nanos, w.random
-	w.said = w.said[:0]
+	w.said, w.dying = w.said[:0], false
 }
 
 // Reset puts the world back to its mark, and forgets what was written.
 func (w *World) Reset() {
-	w.nanos, w.random, w.said = w.marked.nanos, w.marked.random, w.said[:0]
+	w.nanos, w.random, w.said, w.dying = w.marked.nanos, w.marked.random, w.said[:0], false
 }
 
 // Said is the last part of what the guest wrote to standard output and error: a view until the next call.
@@ -50,7 +52,19 @@ func (w *World) now() int64 {
 	return w.nanos
 }
 
+// lastWords are what Go's runtime begins its explanation with, in a write of its own.
+var lastWords = [][]byte{[]byte("panic: "), []byte("fatal error: ")}
+
 func (w *World) write(b []byte) {
+	for _, words := range lastWords {
+		if bytes.HasPrefix(b, words) {
+			w.said, w.dying = w.said[:0], true
+		}
+	}
+	if w.dying { // the beginning is what matters now: the message stands before the trace
+		w.said = append(w.said, b[:min(len(b), keep-len(w.said))]...)
+		return
+	}
 	if len(b) >= keep {
 		w.said = append(w.said[:0], b[len(b)-keep:]...)
 		return
