@@ -50,7 +50,25 @@ func goldens() map[string]any {
 			Status: abi.ToolFailed, Result: "the quota is used up", Class: abi.ClassRateLimited, RetryAfterMillis: 1500,
 		},
 		"tool-output-unknown": abi.ToolOutput{Status: abi.ToolUnknown, Result: "the reply was lost"},
-		"manifest":            fullManifest(),
+		"compact-input": abi.CompactInput{Window: 131072, Used: 118000, Messages: []abi.CompactMessage{
+			{Index: 0, Role: "user", Tokens: 9, Bytes: 16},
+			{Index: 1, Role: "assistant", Tokens: 40, ToolCalls: []string{"search", "calc"}},
+			{Index: 2, Role: "tool", Name: "search", Tokens: 117000, Bytes: 468000},
+		}},
+		"compact-output":         abi.CompactOutput{From: 1, To: 3, Prompt: "Sum up what was found."},
+		"compact-output-default": abi.CompactOutput{To: 1},
+		"compact-output-discard": abi.CompactOutput{From: 1, Discard: true},
+		"dedupe-input":           abi.DedupeInput{Tool: "calc", Arguments: json.RawMessage(`{"expression":"17*23"}`)},
+		"outcome-input": abi.OutcomeInput{
+			Tool: "calc", Arguments: json.RawMessage(`{"expression":"17*"}`), Status: abi.ToolFailed,
+			Class: abi.ClassInvalidArguments, Result: "the expression ends early",
+		},
+		"outcome-input-ok": abi.OutcomeInput{Tool: "clock", Status: abi.ToolOK, Result: "12:00"},
+		"outcome-output":   abi.OutcomeOutput{Verdict: abi.VerdictRollback},
+		"repair-input": abi.RepairInput{
+			Tool: "calc", Schema: json.RawMessage(`{"type":"object"}`), Arguments: `{"expression": "17*23"`,
+		},
+		"manifest": fullManifest(),
 		"manifest-small": abi.Manifest{
 			ABI: abi.ManifestVersion{Major: 1}, Name: "plain", Version: "0.1.0", Kind: abi.KindRecipe,
 		},

@@ -122,3 +122,75 @@ type ToolOutput struct {
 	RetryAfterMillis int64           `json:"retry_after_ms,omitempty"`
 	Evidence         json.RawMessage `json:"evidence,omitempty"`
 }
+
+// CompactInput is the input of compact.
+type CompactInput struct {
+	// Messages describes the visible messages, in order.
+	Messages []CompactMessage `json:"messages"`
+	// Window is the size of the model's context, and Used the host's estimate of the prompt, in tokens.
+	Window int64 `json:"window"`
+	Used   int64 `json:"used"`
+}
+
+// CompactMessage describes one visible message without its text.
+type CompactMessage struct {
+	// Index counts from 0.
+	Index int    `json:"index"`
+	Role  string `json:"role"`
+	Name  string `json:"name,omitempty"`
+	// Tokens is the host's estimate, Bytes the length of the message's text.
+	Tokens int64 `json:"tokens"`
+	Bytes  int   `json:"bytes"`
+	// ToolCalls are the names of the tools that the message calls.
+	ToolCalls []string `json:"tool_calls,omitempty"`
+}
+
+// CompactOutput is the output of compact: the messages From to To-1 are replaced by one summary.
+type CompactOutput struct {
+	From int `json:"from"`
+	To   int `json:"to,omitempty"`
+	// Prompt asks the model for the summary; empty takes the host's.
+	Prompt string `json:"prompt,omitempty"`
+	// Discard drops everything from From on instead and reopens the conversation; To and Prompt are ignored.
+	Discard bool `json:"discard,omitempty"`
+}
+
+// DedupeInput is the input of dedupe. Its output is raw text: a key, empty for a call that is never a
+// duplicate.
+type DedupeInput struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// OutcomeInput is the input of tool_outcome: a call that is over, as ToolOutput has it.
+type OutcomeInput struct {
+	Tool string `json:"tool"`
+	// Arguments is absent when the model's text was not JSON.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Status    ToolStatus      `json:"status"`
+	Class     FailureClass    `json:"class,omitempty"`
+	Result    string          `json:"result"`
+}
+
+// OutcomeOutput is the output of tool_outcome.
+type OutcomeOutput struct {
+	Verdict Verdict `json:"verdict"`
+}
+
+// Verdict says what becomes of a reply whose tool call is over.
+type Verdict string
+
+// The verdicts on an outcome.
+const (
+	VerdictOK       Verdict = "ok"       // the model sees it
+	VerdictRollback Verdict = "rollback" // the calls of the reply are hidden, where the host allows it
+)
+
+// RepairInput is the input of repair_arguments. Its output is the arguments, one JSON object.
+type RepairInput struct {
+	Tool string `json:"tool"`
+	// Schema is the tool's input_schema.
+	Schema json.RawMessage `json:"schema"`
+	// Arguments is the model's own text, which need not be JSON.
+	Arguments string `json:"arguments"`
+}

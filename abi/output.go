@@ -11,7 +11,7 @@ import (
 // CheckOutput tells whether output is what hook h gives when it decides: the host checks it before it
 // records an answer, so that what is in a log can always be read again.
 func CheckOutput(h Hook, output []byte) error {
-	if h == HookDirectFinal || h == HookFinalOutput {
+	if h == HookDirectFinal || h == HookFinalOutput || h == HookDedupe {
 		if !utf8.Valid(output) {
 			return errors.New("text is not UTF-8")
 		}
@@ -29,6 +29,12 @@ func CheckOutput(h Hook, output []byte) error {
 		return decodes(output, &PromptFinal{})
 	case HookStart:
 		return decodes(output, &StartOutput{})
+	case HookCompact:
+		return checkCompact(output)
+	case HookToolOutcome:
+		return checkOutcome(output)
+	case HookRepairArguments:
+		return decodes(output, &map[string]json.RawMessage{})
 	case HookVerify:
 		return decodes(output, &VerifyOutput{})
 	case HookToolCall:
@@ -84,6 +90,32 @@ func checkFormatError(output []byte) error {
 	}
 	if !slices.Contains([]string{"", "ignore", "reprompt", "rollback"}, f.Strategy) {
 		return fmt.Errorf("strategy %q must be ignore, reprompt or rollback", clip(f.Strategy))
+	}
+	return nil
+}
+
+// checkCompact leaves to the host whether the range lies within the messages, which only the host knows.
+func checkCompact(output []byte) error {
+	var c CompactOutput
+	if err := decodes(output, &c); err != nil {
+		return err
+	}
+	switch {
+	case c.From < 0:
+		return fmt.Errorf("from %d must be 0 or more", c.From)
+	case !c.Discard && c.To <= c.From:
+		return fmt.Errorf("to %d must be more than from %d", c.To, c.From)
+	}
+	return nil
+}
+
+func checkOutcome(output []byte) error {
+	var o OutcomeOutput
+	if err := decodes(output, &o); err != nil {
+		return err
+	}
+	if o.Verdict != VerdictOK && o.Verdict != VerdictRollback {
+		return fmt.Errorf("verdict %q must be ok or rollback", clip(string(o.Verdict)))
 	}
 	return nil
 }

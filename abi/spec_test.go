@@ -53,6 +53,9 @@ func TestSpecNames(t *testing.T) {
 	for _, status := range []abi.ToolStatus{abi.ToolOK, abi.ToolFailed, abi.ToolUnknown} {
 		assert.Contains(t, text, "`"+string(status)+"`")
 	}
+	for _, verdict := range []abi.Verdict{abi.VerdictOK, abi.VerdictRollback} {
+		assert.Contains(t, text, "`"+string(verdict)+"`")
+	}
 	for _, class := range []abi.FailureClass{
 		abi.ClassTransient, abi.ClassRateLimited, abi.ClassInvalidArguments, abi.ClassPermission,
 		abi.ClassConflict, abi.ClassPermanent,
@@ -76,6 +79,7 @@ func TestSpecHooks(t *testing.T) {
 			row := row(t, text, "`"+string(h.Name)+"`")
 			assert.Equal(t, h.Served, served(t, row))
 			assert.Equal(t, h.Text, strings.HasPrefix(row, " text |"), "input")
+			assert.NotEqual(t, h.Served, strings.HasSuffix(row, "| |"), "what becomes of a failure is said of served hooks")
 			assert.Equal(t, h.Tool, strings.HasPrefix(string(h.Name), "tool_") && h.Name != abi.HookToolOutcome)
 		})
 	}

@@ -57,6 +57,34 @@ func Start(f func(abi.StartInput) (messages abi.StartOutput, ok bool, err error)
 	plugin.add(abi.HookStart, jsonHook(f))
 }
 
+// Compact registers the hook that chooses what a prompt that grew too long loses. An error counts as no
+// decision.
+func Compact(f func(abi.CompactInput) (cut abi.CompactOutput, ok bool, err error)) {
+	plugin.add(abi.HookCompact, jsonHook(f))
+}
+
+// Dedupe registers the hook that gives a call the key by which its repetition is known. The keys of all
+// tools are compared with one another. With an empty key, without ok or with an error the call is never a
+// duplicate.
+func Dedupe(f func(abi.DedupeInput) (key string, ok bool, err error)) {
+	plugin.add(abi.HookDedupe, jsonTextHook(f))
+}
+
+// ToolOutcome registers the hook that says whether a call that is over is shown to the model. An error
+// counts as no decision.
+func ToolOutcome(f func(abi.OutcomeInput) (verdict abi.Verdict, ok bool, err error)) {
+	plugin.add(abi.HookToolOutcome, jsonHook(func(in abi.OutcomeInput) (abi.OutcomeOutput, bool, error) {
+		verdict, ok, err := f(in)
+		return abi.OutcomeOutput{Verdict: verdict}, ok, err
+	}))
+}
+
+// RepairArguments registers the hook that mends a call's arguments before they are checked. With ok, the
+// arguments are one JSON object. Without it or with an error they stay as the model wrote them.
+func RepairArguments(f func(abi.RepairInput) (arguments json.RawMessage, ok bool, err error)) {
+	plugin.add(abi.HookRepairArguments, jsonHook(f))
+}
+
 // Verify registers the hook that judges an answer. An error counts as not verified.
 func Verify(f func(abi.VerifyInput) (verdict abi.VerifyOutput, ok bool, err error)) {
 	plugin.add(abi.HookVerify, jsonHook(f))
@@ -65,20 +93,9 @@ func Verify(f func(abi.VerifyInput) (verdict abi.VerifyOutput, ok bool, err erro
 // FinalOutput registers the hook that extracts the task's answer from the visible messages at the end. With
 // ok, an empty answer says that there is none. An error stops the task, resumably.
 func FinalOutput(f func(messages []abi.Message) (answer string, ok bool, err error)) {
-	plugin.add(abi.HookFinalOutput, func(input []byte) ([]byte, abi.Code, error) {
-		var in abi.FinalInput
-		if err := json.Unmarshal(input, &in); err != nil {
-			return nil, abi.CodeBadInput, fmt.Errorf("input: %w", err)
-		}
-		answer, ok, err := f(in.Messages)
-		switch {
-		case err != nil:
-			return nil, abi.CodeFailed, err
-		case !ok:
-			return nil, abi.CodeNoDecision, nil
-		}
-		return []byte(answer), abi.CodeDecided, nil
-	})
+	plugin.add(abi.HookFinalOutput, jsonTextHook(func(in abi.FinalInput) (string, bool, error) {
+		return f(in.Messages)
+	}))
 }
 
 // textHook makes a handler of a function from a reply's text to a JSON message.
@@ -94,6 +111,18 @@ func textHook[Out any](f func(reply string) (Out, bool)) handler {
 
 // jsonHook makes a handler of a function from one JSON message to another.
 func jsonHook[In, Out any](f func(In) (Out, bool, error)) handler {
+	return messageHook(f, encode[Out])
+}
+
+// jsonTextHook makes a handler of a function from a JSON message to raw text.
+func jsonTextHook[In any](f func(In) (string, bool, error)) handler {
+	return messageHook(f, func(out string) ([]byte, abi.Code, error) {
+		return []byte(out), abi.CodeDecided, nil
+	})
+}
+
+// messageHook makes a handler of a function that is given a JSON message; write encodes what it decides.
+func messageHook[In, Out any](f func(In) (Out, bool, error), write func(Out) ([]byte, abi.Code, error)) handler {
 	return func(input []byte) ([]byte, abi.Code, error) {
 		var in In
 		if err := json.Unmarshal(input, &in); err != nil {
@@ -106,11 +135,11 @@ func jsonHook[In, Out any](f func(In) (Out, bool, error)) handler {
 		case !ok:
 			return nil, abi.CodeNoDecision, nil
 		}
-		return encode(out)
+		return write(out)
 	}
 }
 
-func encode(message any) ([]byte, abi.Code, error) {
+func encode[Out any](message Out) ([]byte, abi.Code, error) {
 	output, err := json.Marshal(message)
 	if err != nil {
 		return nil, abi.CodeBadOutput, fmt.Errorf("output: %w", err)

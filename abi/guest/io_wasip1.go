@@ -69,6 +69,20 @@ func exportPromptFinal(size uint32) int32 { return int32(plugin.serve(abi.HookPr
 //go:wasmexport axis_v1_start
 func exportStart(size uint32) int32 { return int32(plugin.serve(abi.HookStart, size)) }
 
+//go:wasmexport axis_v1_compact
+func exportCompact(size uint32) int32 { return int32(plugin.serve(abi.HookCompact, size)) }
+
+//go:wasmexport axis_v1_dedupe
+func exportDedupe(size uint32) int32 { return int32(plugin.serve(abi.HookDedupe, size)) }
+
+//go:wasmexport axis_v1_tool_outcome
+func exportToolOutcome(size uint32) int32 { return int32(plugin.serve(abi.HookToolOutcome, size)) }
+
+//go:wasmexport axis_v1_repair_arguments
+func exportRepairArguments(size uint32) int32 {
+	return int32(plugin.serve(abi.HookRepairArguments, size))
+}
+
 //go:wasmexport axis_v1_verify
 func exportVerify(size uint32) int32 { return int32(plugin.serve(abi.HookVerify, size)) }
 

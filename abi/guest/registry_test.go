@@ -22,8 +22,9 @@ func register(t *testing.T, init func()) *registry {
 	return plugin
 }
 
-// everyHook answers, or does not decide, by its input; an input of "error" is one.
-func everyHook() {
+// taskHooks registers the hooks of a reply and of a task's two ends. Each answers, or does not decide, by its
+// input; an input of "error" is one.
+func taskHooks() {
 	DirectFinal(func(reply string) (string, bool) { return strings.CutPrefix(reply, "FINAL ") })
 	Refusal(func(reply string) ([]string, bool) {
 		switch reply {
@@ -67,16 +68,18 @@ func everyHook() {
 	})
 }
 
+// hookTest is one call of a hook and what it leaves behind.
+type hookTest struct {
+	name   string
+	hook   abi.Hook
+	input  string
+	code   abi.Code
+	output string
+	text   string
+}
+
 func TestHooks(t *testing.T) {
-	r := register(t, everyHook)
-	tests := []struct {
-		name   string
-		hook   abi.Hook
-		input  string
-		code   abi.Code
-		output string
-		text   string
-	}{
+	testHooks(t, register(t, taskHooks), []hookTest{
 		{"direct final", abi.HookDirectFinal, "FINAL 42", abi.CodeDecided, "42", ""},
 		{"direct final, none", abi.HookDirectFinal, "FINAL ", abi.CodeDecided, "", ""},
 		{"direct final, undecided", abi.HookDirectFinal, "42", abi.CodeNoDecision, "", ""},
@@ -120,7 +123,11 @@ func TestHooks(t *testing.T) {
 			"not registered", abi.HookToolCall, `{}`, abi.CodeUnsupported, "",
 			"this plugin registered nothing for hook tool_call",
 		},
-	}
+	})
+}
+
+func testHooks(t *testing.T, r *registry, tests []hookTest) {
+	t.Helper()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := Stub{}.invoke(r, test.hook, test.input)
@@ -130,7 +137,7 @@ func TestHooks(t *testing.T) {
 }
 
 func TestOutputPastItsLimit(t *testing.T) {
-	r := register(t, everyHook)
+	r := register(t, taskHooks)
 	got := Stub{OutputBytes: 3}.invoke(r, abi.HookDirectFinal, "FINAL 1234")
 	assert.Equal(t, Outcome{Code: abi.CodeNoSpace, Error: "output of 4 bytes was not taken: no_space"}, got)
 	got = Stub{OutputBytes: 4}.invoke(r, abi.HookDirectFinal, "FINAL 1234")

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -19,6 +20,19 @@ func init() {
 	guest.PromptFinal(func(reply string) (bool, bool) { return reply == "ask", true })
 	guest.Start(func(in abi.StartInput) (abi.StartOutput, bool, error) {
 		return abi.StartOutput{System: "be brief", User: in.Task}, true, nil
+	})
+	guest.Compact(func(in abi.CompactInput) (abi.CompactOutput, bool, error) {
+		return abi.CompactOutput{From: 1, To: len(in.Messages)}, len(in.Messages) > 1, nil
+	})
+	guest.Dedupe(func(in abi.DedupeInput) (string, bool, error) {
+		return in.Tool + " " + string(in.Arguments), true, nil
+	})
+	guest.ToolOutcome(func(in abi.OutcomeInput) (abi.Verdict, bool, error) {
+		return abi.VerdictRollback, in.Status == abi.ToolFailed, nil
+	})
+	guest.RepairArguments(func(in abi.RepairInput) (json.RawMessage, bool, error) {
+		repaired := json.RawMessage(in.Arguments + "}")
+		return repaired, json.Valid(repaired), nil
 	})
 	guest.Verify(func(in abi.VerifyInput) (abi.VerifyOutput, bool, error) {
 		return abi.VerifyOutput{Verified: in.Answer != ""}, true, nil
