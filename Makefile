@@ -12,7 +12,7 @@ PLUGINS := $(RECIPES:%=bin/plugins/%.wasm)
 # What stands in another file is a rule of its own, so that nothing is built twice.
 SOURCES := $(shell find . -name '*.go' -not -path './bin/*') go.mod go.sum
 
-.PHONY: build guests demo test lint check bench clean fmt vet tidy clean-tree
+.PHONY: build guests demo demo-rollbacks test lint check bench clean fmt vet tidy clean-tree
 
 build: bin/axishost
 
@@ -33,6 +33,14 @@ demo: build guests
 	@bin/axishost run --store bin/demo-store --model script:cmd/axishost/testdata/demo.yaml \
 		--recipe bin/plugins/boxed.wasm --tool bin/plugins/calc.wasm "What is 17 * 23?"
 	@echo "its events: bin/axishost tasks events last --store bin/demo-store" >&2
+
+# Every reason for which something is hidden, and every trigger of a forced final turn: a timeline each.
+demo-rollbacks: build guests
+	@for script in cmd/axishost/testdata/rollbacks/*.yaml; do \
+		echo; sed -n 's/^# \([A-Z].*\)/== \1/p' $$script; \
+		bin/axishost run --store bin/demo-store --model script:$$script --recipe bin/plugins/careful.wasm \
+			--tool bin/plugins/calc.wasm $$(sed -n 's/^# flags: //p' $$script) "What is 2 + 2?" || exit 1; \
+	done
 
 # The race detector needs cgo, and so a C compiler.
 CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null || command -v gcc 2>/dev/null)

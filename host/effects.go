@@ -12,6 +12,7 @@ import (
 	"github.com/axishost/axishost/host/internal/core"
 	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/host/model"
+	"github.com/axishost/axishost/host/tokens"
 )
 
 // perform does one effect, and gives the input that it brings; nil when ctx ended first.
@@ -37,10 +38,10 @@ func (r *run) consult(ctx context.Context) core.Input {
 	for {
 		questions := core.NextQuestions(r.state, answers)
 		if len(questions) == 0 {
-			return core.RecipeAnswered{Answers: answers}
+			return core.RecipeAnswered{Answers: answers, Misfits: r.misfits(ctx, r.state.Unjudged(), answers)}
 		}
 		for _, q := range questions {
-			answer := event.Answer{Hook: string(q.Hook)}
+			answer := event.Answer{Hook: string(q.Hook), Call: q.Call}
 			got, err := r.plugins.recipe.Hook(ctx, q.Hook, q.Input)
 			switch {
 			case ctx.Err() != nil:
@@ -53,6 +54,22 @@ func (r *run) consult(ctx context.Context) core.Input {
 			answers = append(answers, answer)
 		}
 	}
+}
+
+// misfits holds the arguments that calls would run with against their tools' schemas.
+func (r *run) misfits(ctx context.Context, calls []event.ToolCall, answers []event.Answer) map[int]string {
+	out := map[int]string{}
+	for i, c := range calls {
+		schema := r.plugins.schemas[c.Name]
+		if schema == nil {
+			continue
+		}
+		arguments, _ := core.EffectiveArguments(r.state, c, i, answers)
+		if err := validate(ctx, schema, []byte(arguments)); err != nil {
+			out[i] = err.Error()
+		}
+	}
+	return out
 }
 
 func (r *run) callTool(ctx context.Context, e core.CallTool) core.Input {
@@ -71,6 +88,7 @@ func (r *run) callTool(ctx context.Context, e core.CallTool) core.Input {
 	if done.Output = out; err != nil {
 		done.Fault = err.Error()
 	}
+	done.Tokens = r.count(&event.Message{Content: out.Result, Name: e.Tool})
 	return done
 }
 
@@ -96,31 +114,40 @@ func (r *run) callModel(ctx context.Context, e core.CallModel) core.Input {
 	case err != nil:
 		return r.modelFailed(err)
 	}
-	in := core.ModelReplied{Misfits: map[int]string{}, Reply: event.ModelReplied{
-		Message: event.Message{
-			Role: event.RoleAssistant, Content: reply.Message.Content, Reasoning: reply.Message.Reasoning,
-		},
-		FinishReason: reply.FinishReason, Model: reply.Model,
-		Usage: event.Usage{
-			Prompt: int64(reply.Usage.PromptTokens), Completion: int64(reply.Usage.CompletionTokens),
-			Reported: reply.Usage.Reported,
-		},
-	}}
-	for i, c := range reply.Message.ToolCalls {
-		in.Reply.Message.ToolCalls = append(in.Reply.Message.ToolCalls, event.ToolCall(c))
-		if schema := r.plugins.schemas[c.Name]; schema != nil {
-			if err := validate(ctx, schema, []byte(core.Arguments(c.Arguments))); err != nil {
-				in.Misfits[i] = err.Error()
-			}
-		}
+	m := event.Message{Role: event.RoleAssistant, Content: reply.Message.Content, Reasoning: reply.Message.Reasoning}
+	for _, c := range reply.Message.ToolCalls {
+		m.ToolCalls = append(m.ToolCalls, event.ToolCall(c))
 	}
-	return in
+	m.Tokens = r.count(&m)
+	return core.ModelReplied{
+		Reply: event.ModelReplied{
+			Message: m, FinishReason: reply.FinishReason, Model: reply.Model,
+			Usage: event.Usage{
+				Prompt: int64(reply.Usage.PromptTokens), Completion: int64(reply.Usage.CompletionTokens),
+				Reported: reply.Usage.Reported,
+			},
+		},
+		Misfits: r.misfits(ctx, m.ToolCalls, nil),
+	}
 }
 
-// request renders the prompt.
+// count counts the tokens of a message; 0 where nothing asks for it: the vocabulary is large, and a task
+// without a context window needs none.
+func (r *run) count(m *event.Message) int64 {
+	if r.state.Config().Conversation.ContextLimit.Window == nil {
+		return 0
+	}
+	out := tokens.Message{Content: m.Content, Reasoning: m.Reasoning, Name: m.Name}
+	for _, c := range m.ToolCalls {
+		out.ToolCalls = append(out.ToolCalls, tokens.Call{Name: c.Name, Arguments: c.Arguments})
+	}
+	return r.counter.Message(out)
+}
+
+// request renders the prompt, or, for a compaction, the part that is to be summed up and the question.
 func (r *run) request(e core.CallModel) model.Request {
 	req := model.Request{Ordinal: int(e.Ordinal)}
-	for m := range r.state.Conversation().Prompt() {
+	for _, m := range r.state.Prompt(e.Compaction) {
 		out := model.Message{
 			Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, Name: m.Name, ToolCallID: m.ToolCallID,
 		}
@@ -129,6 +156,9 @@ func (r *run) request(e core.CallModel) model.Request {
 			out.ToolCalls = append(out.ToolCalls, model.ToolCall(c))
 		}
 		req.Messages = append(req.Messages, out)
+	}
+	if e.Compaction != nil {
+		return req // a summary is text: no tool is offered for it
 	}
 	for _, p := range r.state.Created().Tools {
 		for _, t := range p.Tools {

@@ -48,7 +48,7 @@ func guest(t testing.TB, name string) *plugins.Inspection {
 	if testing.Short() {
 		t.Skip("builds WebAssembly guests; left out with -short")
 	}
-	guests.once.Do(func() { guests.dir, guests.err = buildGuests("boxed", "calc", "lookup") })
+	guests.once.Do(func() { guests.dir, guests.err = buildGuests("boxed", "calc", "careful", "lookup") })
 	require.NoError(t, guests.err)
 	b, err := plugins.ReadFile(filepath.Join(guests.dir, name+".wasm"))
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/axishost/axishost/host/internal/core"
 	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/tokens"
 	"github.com/axishost/axishost/store"
 )
 
@@ -21,6 +22,7 @@ type run struct {
 	id      string
 	state   *core.State
 	plugins *loaded
+	counter *tokens.Counter
 	blobs   []store.Blob // go with the first commit
 	results chan finished
 	begun   map[string]bool // effects under way
@@ -29,9 +31,9 @@ type run struct {
 	wg       sync.WaitGroup
 }
 
-func newRun(h *Host, id string, state *core.State, l *loaded) *run {
+func newRun(h *Host, id, modelName string, state *core.State, l *loaded) *run {
 	return &run{
-		h: h, id: id, state: state, plugins: l,
+		h: h, id: id, state: state, plugins: l, counter: tokens.New(modelName),
 		results: make(chan finished), begun: map[string]bool{},
 	}
 }

@@ -38,7 +38,7 @@ func (h *Host) Run(ctx context.Context, sub Submission) (*Result, error) {
 	}
 	defer l.close()
 	id := strings.ToLower(ulid.Make().String())
-	r := newRun(h, id, core.New(), l)
+	r := newRun(h, id, sub.ModelName, core.New(), l)
 	r.blobs = moduleBlobs(id, sub)
 	if err := r.feed(ctx, core.TaskSubmitted{Task: id, Worker: h.worker, Created: *created}); err != nil {
 		return nil, interrupted(ctx, err)
@@ -100,7 +100,7 @@ func (h *Host) Resume(ctx context.Context, id string) (*Result, error) {
 		return nil, err
 	}
 	defer l.close()
-	r := newRun(h, id, state, l)
+	r := newRun(h, id, state.Created().Model, state, l)
 	if err := r.feed(ctx, core.Claimed{Worker: h.worker, Fence: state.Fence() + 1}); err != nil {
 		return nil, err
 	}

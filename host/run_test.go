@@ -224,6 +224,67 @@ func TestArgumentsAreHeldAgainstTheSchema(t *testing.T) {
 	assert.Contains(t, second[len(second)-1].Content, "expression: got number, want string")
 }
 
+// TestArgumentsAreRepaired: what the tool gets is what the recipe made of the model's text, and then what the
+// configuration allows to be made of that; the log has both.
+func TestArgumentsAreRepaired(t *testing.T) {
+	sub := bare()
+	sub.Recipe, sub.Tools = guest(t, "careful"), []*plugins.Inspection{guest(t, "calc")}
+	sub.Config.Repair.Enabled = true
+	m := &fakeModel{replies: []any{callsTool("calc", "```json\n{\"Expression \": \"17 * 23\"}\n```"), says("391")}}
+	h := open(t, newLog(t), m, Events{})
+	r, err := h.Run(t.Context(), sub)
+	require.NoError(t, err)
+	var requested *event.ToolRequested
+	for _, e := range history(t, h, r.Task) {
+		if p, ok := e.Payload.(*event.ToolRequested); ok {
+			requested = p
+		}
+	}
+	require.NotNil(t, requested)
+	assert.JSONEq(t, `{"expression": "17 * 23"}`, requested.Repaired)
+	assert.Equal(t, []string{"recipe", "normalize", "fuzzy"}, requested.Repairs)
+	assert.Contains(t, requested.Arguments, "```json")
+	assert.Equal(t, "391", m.asked[1].Messages[3].Content)
+}
+
+// TestTokensAreCounted: with a context window replies and results carry what the tokenizer counted; without
+// one nothing is counted.
+func TestTokensAreCounted(t *testing.T) {
+	for _, window := range []*int64{nil, new(int64(100_000))} {
+		sub := bare()
+		sub.Config.Conversation.ContextLimit.Window = window
+		h := open(t, newLog(t), &fakeModel{replies: []any{says("four is the answer")}}, Events{})
+		r, err := h.Run(t.Context(), sub)
+		require.NoError(t, err)
+		for _, e := range history(t, h, r.Task) {
+			if p, ok := e.Payload.(*event.ModelReplied); ok {
+				assert.Equal(t, window != nil, p.Message.Tokens > 0)
+			}
+		}
+	}
+}
+
+// TestCompaction: the request for a summary holds what is to be summed up and the question, and no tools;
+// the next one holds the summary in its place.
+func TestCompaction(t *testing.T) {
+	sub := bare()
+	sub.Tools = []*plugins.Inspection{guest(t, "calc")}
+	sub.Config.Conversation.ContextLimit.Window = new(int64(100_000))
+	sub.Config.Compaction.Threshold, sub.Config.Compaction.KeepRecent = new(int64(500)), 2
+	m := &fakeModel{replies: []any{
+		callsTool("calc", `{"expression":"7 ^ 900"}`), callsTool("calc", `{"expression":"7 ^ 901"}`),
+		says("7 ^ 900 was computed"), says("both are large"),
+	}}
+	_, err := open(t, newLog(t), m, Events{}).Run(t.Context(), sub)
+	require.NoError(t, err)
+	summary, next := m.asked[2], m.asked[3]
+	assert.Empty(t, summary.Tools)
+	assert.Contains(t, summary.Messages[len(summary.Messages)-1].Content, "Sum up")
+	assert.Len(t, summary.Messages, 4, "the user's opening, call, result, question")
+	assert.NotEmpty(t, next.Tools)
+	assert.Equal(t, "7 ^ 900 was computed", next.Messages[2].Content)
+}
+
 // TestBrokenArgumentsAreNotSentBack: endpoints refuse a history that holds broken JSON, each time.
 func TestBrokenArgumentsAreNotSentBack(t *testing.T) {
 	m := &fakeModel{replies: []any{callsTool("calc", `{"expression":`), says("I give up")}}

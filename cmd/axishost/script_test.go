@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 				"HOME="+home, "XDG_DATA_HOME="+filepath.Join(home, "data"), "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
 				"AXISHOST_STORE=", "AXISHOST_CONFIG=", "AXISHOST_CACHE="+cache,
 				"OPENAI_API_KEY=", "OPENAI_BASE_URL=", "OPENAI_MODEL=",
-				"PLUGINS="+built, "ENDPOINT="+endpoint.url, "DEMO=script:"+demo)
+				"PLUGINS="+built, "ENDPOINT="+endpoint.url, "DEMO=script:"+demo, "ROLLBACKS="+filepath.Join(filepath.Dir(demo), "rollbacks"))
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -56,7 +56,8 @@ func buildPlugins(t *testing.T) string {
 	dir := t.TempDir()
 	for name, source := range map[string]string{
 		"boxed": "../../recipes/boxed", "calc": "../../recipes/calc", "lookup": "../../recipes/lookup",
-		"moody": "./testdata/guests/moody",
+		"careful": "../../recipes/careful",
+		"moody":   "./testdata/guests/moody",
 	} {
 		goBuild(t, filepath.Join(dir, name+".raw.wasm"), "./"+source, "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=-buildmode=c-shared")
 		pack(t, filepath.Join(dir, name), filepath.Join(dir, name+".raw.wasm"), filepath.Join(source, "axis.json"))
@@ -94,7 +95,7 @@ func warm(t *testing.T, built, cache string) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "axishost")
 	goBuild(t, binary, ".", "GOFLAGS=")
-	for _, recipe := range []string{"boxed", "asking"} {
+	for _, recipe := range []string{"boxed", "asking", "careful"} {
 		cmd := exec.Command(binary, "run", "--model", "script:testdata/one.yaml", "--recipe", filepath.Join(built, recipe+".wasm"),
 			"--tool", filepath.Join(built, "calc.wasm"), "--tool", filepath.Join(built, "moody.wasm"),
 			"--tool", filepath.Join(built, "lookup.wasm"), "--set", "tools.lookup.table={a: b}", "x")

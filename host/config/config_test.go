@@ -68,7 +68,7 @@ func TestMergeRefuses(t *testing.T) {
 		"unknown section":      {`conversaton: {max_turns: 3}`, "f: unknown key conversaton; did you mean conversation?"},
 		"in another section":   {`max_turns: 3`, "f: unknown key max_turns; did you mean conversation.max_turns?"},
 		"typo and misplaced":   {`limits: {max_tuns: 3}`, "f: unknown key limits.max_tuns; did you mean conversation.max_turns?"},
-		"that forges a line":   {`"a\nb: c\e": 3`, `f: unknown key "a\nb: c\x1b"; did you mean limits?`},
+		"that forges a line":   {`"a\nb: c\e": 3`, `f: unknown key "a\nb: c\x1b"; did you mean argument_repair.aliases?`},
 		"empty":                {`"": 3`, `f: unknown key ""; did you mean model.name?`},
 		"not served":           {`budget: {tokens: 3}`, "f: key budget is not served by this version of axishost; remove it"},
 		"text for a number":    {`conversation: {max_turns: many}`, `f: conversation.max_turns must be a whole number or null; it is the text "many"`},

@@ -32,15 +32,17 @@ const maxText = 160
 
 // Timeline tells one task, from its first event on.
 type Timeline struct {
-	begun     int64
-	requested int64
-	reply     *event.ModelReplied
-	latency   int64
-	requests  map[int64]*event.ToolRequested
-	started   map[int64]int64
-	replies   int
-	usage     event.Usage
-	outcome   *Outcome
+	begun      int64
+	requested  int64
+	reply      *event.ModelReplied
+	latency    int64
+	compaction *event.Compaction
+	forced     []Line
+	requests   map[int64]*event.ToolRequested
+	started    map[int64]int64
+	replies    int
+	usage      event.Usage
+	outcome    *Outcome
 }
 
 // Outcome is what a task that has ended came to.
@@ -71,7 +73,7 @@ func (t *Timeline) Event(e *event.Event) []Line {
 	case *event.RecipeConsulted:
 		return consulted(p)
 	case *event.ModelRequested:
-		t.requested = e.Time
+		t.requested, t.compaction = e.Time, p.Compaction
 	case *event.ModelReplied:
 		t.reply, t.latency = p, e.Time-t.requested
 		t.replies++
@@ -82,8 +84,11 @@ func (t *Timeline) Event(e *event.Event) []Line {
 		return []Line{{Notice, "model", "failed: " + show(p.Reason)}}
 	case *event.Decided:
 		return t.decided(p)
+	case *event.MarkerAppended:
+		return t.marked(p)
 	case *event.FinalizationForced:
-		return []Line{{Notice, "final", "the next reply is the last one (" + show(p.Trigger) + ")"}}
+		t.forced = notice("the next reply is the last one (%s)", show(p.Trigger)) // told after what led to it
+		t.forced[0].Label = "final"
 	case *event.RetryScheduled:
 		if wait := p.At - e.Time; wait > 0 {
 			return []Line{{Detail, "", "trying again in " + duration(wait)}}
@@ -130,35 +135,6 @@ func consulted(p *event.RecipeConsulted) []Line {
 		}
 	}
 	return lines
-}
-
-// decided tells a decision: for a reply what it was, the path through the stages, and what followed.
-func (t *Timeline) decided(p *event.Decided) []Line {
-	path := Line{Detail, "", strings.Join(p.StagePath, " → ")}
-	if t.reply == nil {
-		return nil
-	}
-	turn := p.Head.Turns
-	if p.Info.RollbackReason != "" {
-		turn++ // given back
-	}
-	lines := []Line{{Plain, fmt.Sprintf("turn %d", turn), t.told()}, path}
-	t.reply = nil
-	i := p.Info
-	switch {
-	case len(i.RefusalKeywords) > 0:
-		lines = append(lines, hidden("a refusal", i.RefusalKeywords, i.AssistantRollbacks))
-	case i.RollbackReason != "":
-		lines = append(lines, hidden("a malformed tool call", i.FormatKeywords, i.AssistantRollbacks))
-	case len(i.FormatKeywords) > 0:
-		lines = append(lines, Line{Notice, "", fmt.Sprintf("malformed tool call (%s): asked for a valid one, reprompt %d in a row",
-			list(i.FormatKeywords), p.Head.Reprompts)})
-	}
-	return lines
-}
-
-func hidden(what string, words []string, inRow int64) Line {
-	return Line{Notice, "", fmt.Sprintf("hidden: %s (%s); asked again, rollback %d in a row", what, list(words), inRow)}
 }
 
 // told says what the reply was.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/axishost/axishost/host/internal/event"
 )
 
 // Strategies of format errors.
@@ -35,6 +37,32 @@ type Config struct {
 	MaxGoalRetries int64             `json:"max_goal_retries"`
 	FormatError    FormatErrorConfig `json:"format_error"`
 	Rollback       RollbackConfig    `json:"assistant_rollback"`
+	ContextLimit   ContextConfig     `json:"context_limit"`
+	// ProtectTask keeps the task itself from being hidden when the context window is full.
+	ProtectTask bool `json:"protect_task_message"`
+	// AggregateRejected puts the results of rejected calls that say the same into one message.
+	AggregateRejected bool `json:"agg_reject_tool_message"`
+	// KeepCalls hides, when the context window is full, only the results of the latest calls, not the calls.
+	KeepCalls bool `json:"context_rollback_keeps_calls"`
+	// SilentFinal forces the final turn without a word, and without hiding anything.
+	SilentFinal bool `json:"silent_finalization"`
+	// ToolResultRole is the role that results are sent in: tool, or user for endpoints that know no tools; calls
+	// and results are then told as text.
+	ToolResultRole string `json:"tool_result_role"`
+	// KeepToolResults is how many tool results, from the latest, are shown to the model whole; -1 is all.
+	KeepToolResults int64 `json:"keep_tool_result"`
+}
+
+// ContextConfig says how full the context window may become, in tokens.
+type ContextConfig struct {
+	// Window is the model's; null checks nothing.
+	Window *int64 `json:"window"`
+	// SafetyMargin is kept free besides.
+	SafetyMargin int64 `json:"safety_margin"`
+	// MinGeneration is the room that a reply needs at least; 0 does not look.
+	MinGeneration int64 `json:"min_tokens_for_generation"`
+	// Warning is the room below which the final turn is forced; null takes the model's output limit.
+	Warning *int64 `json:"warning_threshold"`
 }
 
 // FormatErrorConfig says what becomes of a reply that looks like a tool call and is none.
@@ -74,6 +102,9 @@ func DefaultConfig() Config {
 			Reprompt:     "That reply resembles a tool call but holds no valid one. Send a valid structured tool call, or go on without tool-call markup.",
 			MaxReprompts: 3,
 		},
+		ProtectTask:     true,
+		KeepToolResults: -1,
+		ToolResultRole:  event.RoleTool,
 	}
 }
 
@@ -96,7 +127,19 @@ func (c *Config) Validate() error {
 	if c.FormatError.Strategy == StrategyReprompt && c.FormatError.Reprompt == "" {
 		add("format_error.reprompt must not be empty")
 	}
+	for key, n := range map[string]*int64{"context_limit.window": c.ContextLimit.Window, "context_limit.warning_threshold": c.ContextLimit.Warning} {
+		if n != nil && *n < 1 {
+			add("%s must be null or at least 1; it is %d", key, *n)
+		}
+	}
+	if c.ToolResultRole != event.RoleTool && c.ToolResultRole != event.RoleUser {
+		add("tool_result_role %q must be tool or user", c.ToolResultRole)
+	}
+	if c.KeepToolResults < -1 {
+		add("keep_tool_result must be -1 or more; it is %d", c.KeepToolResults)
+	}
 	for key, n := range map[string]int64{
+		"context_limit.safety_margin": c.ContextLimit.SafetyMargin, "context_limit.min_tokens_for_generation": c.ContextLimit.MinGeneration,
 		"max_goal_retries": c.MaxGoalRetries, "format_error.max_reprompts": c.FormatError.MaxReprompts,
 		"assistant_rollback.max_rollbacks": c.Rollback.MaxRollbacks,
 	} {
@@ -133,13 +176,16 @@ func (c *Config) userMessage(task string) (string, error) {
 	return out.String(), nil
 }
 
-// finalPrompt is the text that announces a forced final turn; empty for none.
-func (c *Config) finalPrompt() string {
+// finalPrompt is the text that announces a forced final turn; nil for none.
+func (c *Config) finalPrompt() *string {
 	var parts []string
 	for _, p := range []*string{c.EarlyStopPrompt, c.FinalResponsePrompt} {
 		if p != nil {
 			parts = append(parts, *p)
 		}
 	}
-	return strings.Join(parts, "\n\n")
+	if parts == nil {
+		return nil
+	}
+	return new(strings.Join(parts, "\n\n"))
 }

@@ -3,8 +3,6 @@ package conv
 import (
 	"strings"
 	"unicode/utf8"
-
-	"github.com/axishost/axishost/host/internal/event"
 )
 
 // unusable is level 4: a refusal, or text that looks like a tool call. It tells whether it settled the
@@ -12,7 +10,7 @@ import (
 func (d *draft) unusable(prior Stage, op Reply) bool {
 	if words := d.refusal(op); len(words) > 0 && d.mayRollBack() {
 		d.info.RefusalKeywords = words
-		d.rollBack(prior, ReasonRefusal)
+		d.rollBackReply(prior, ReasonRefusal)
 		return true
 	}
 	return d.formatError(prior, op)
@@ -51,7 +49,7 @@ func (d *draft) formatError(prior Stage, op Reply) bool {
 	d.info.OffendingPreview = preview(op.Message.Content)
 	d.info.OffendingLength = int64(utf8.RuneCountInString(op.Message.Content))
 	if strategy == StrategyRollback {
-		d.rollBack(prior, ReasonFormatError)
+		d.rollBackReply(prior, ReasonFormatError)
 		return true
 	}
 	d.head.Reprompts++
@@ -64,20 +62,23 @@ func (d *draft) formatError(prior Stage, op Reply) bool {
 // mayRollBack tells whether the counter allows one more rollback in a row.
 func (d *draft) mayRollBack() bool { return d.head.Rollbacks < d.s.config.Rollback.MaxRollbacks }
 
-// rollBack hides the reply, gives its turn back, and waits for another.
-func (d *draft) rollBack(prior Stage, reason string) {
-	d.events = append(d.events, &event.RollbackMarked{Count: 1, Reason: reason})
-	d.visible--
-	d.full++
+// rollBackReply hides the reply, and goes back to where it was asked for.
+func (d *draft) rollBackReply(prior Stage, reason string) {
+	if prior == InitialUserMessage {
+		d.rollBack(InitialUserMessage, reason)
+	} else {
+		d.rollBack(ToolMessages, reason)
+	}
+}
+
+// rollBack hides the latest reply, gives its turn back, and waits for another at target.
+func (d *draft) rollBack(target Stage, reason string) {
+	d.hide(1, reason)
 	d.head.Turns = max(0, d.head.Turns-1)
 	d.head.Rollbacks++
-	d.info.RollbackReason, d.info.RollbackCount, d.info.AssistantRollbacks = reason, 1, d.head.Rollbacks
+	d.info.RollbackReason, d.info.AssistantRollbacks = reason, d.head.Rollbacks
 	d.to(AssistantRollback)
-	if prior == InitialUserMessage {
-		d.to(InitialUserMessage)
-	} else {
-		d.to(ToolMessages)
-	}
+	d.to(target)
 }
 
 // hits gives the keywords that stand in text, in their order. Empty keywords stand nowhere.

@@ -20,9 +20,13 @@ func (d *draft) reply(op Reply) error {
 	case d.stage.Action() != CallModel:
 		return &StageError{Operation: op.name(), Stage: d.stage}
 	}
+	if op.Observed > 0 {
+		d.events = append(d.events, &event.PromptObserved{Tokens: op.Observed})
+		d.s.observe(&d.window, op.Observed)
+	}
 	prior := d.stage
 	text, calls := op.Message.Content, len(op.Message.ToolCalls)
-	d.append(op.Message, op.Of)
+	d.append(&op.Message, op.Of, false)
 	d.head.Turns++
 	d.to(AssistantReceived)
 
@@ -33,13 +37,14 @@ func (d *draft) reply(op Reply) error {
 		d.forcedReply(calls)
 	case op.FinishReason == finishLength: // 2b: cut off
 		d.cutReply(op)
+	case d.checkContextAfterReply(): // 2c: no room for another turn
 	case calls > 0: // 3
 		d.head.Reprompts = 0
 		d.info.ToolRequestCount = int64(calls)
 		d.to(AwaitTools)
 	case prior != FinalResponsePrompt && d.unusable(prior, op): // 4
 	default:
-		d.textReply(prior, op)
+		return d.textReply(prior, op)
 	}
 	return nil
 }
@@ -64,30 +69,34 @@ func (d *draft) cutReply(op Reply) {
 		d.complete(op, direct)
 		return
 	}
-	d.info.HadContent = op.Message.Content != ""
+	d.info.HadContent = new(op.Message.Content != "")
 	d.to(TokenExceeded)
 }
 
 // textReply is levels 5 to 7: a direct answer, the prompt for the final one, or completion.
-func (d *draft) textReply(prior Stage, op Reply) {
+func (d *draft) textReply(prior Stage, op Reply) error {
 	d.head.Reprompts = 0
 	final := d.s.config.FinalResponsePrompt
 	if prior != FinalResponsePrompt {
 		if direct := op.Answers.DirectFinal; direct != nil && *direct != "" {
 			d.complete(op, direct)
-			return
+			return nil
 		}
 		prompt := op.Answers.PromptFinal == nil || *op.Answers.PromptFinal
 		if d.s.mayPromptFinal() && prompt {
+			if *final == "" {
+				return errEmptyFinalPrompt
+			}
 			d.head.Rollbacks = 0
 			d.head.FinalPrompted = true
 			d.appendUser(*final)
 			d.to(FinalResponsePrompt)
 			d.checkTurns()
-			return
+			return nil
 		}
 	}
 	d.complete(op, nil)
+	return nil
 }
 
 // complete ends the conversation with this reply, unless verify rejects its answer and it may try again.

@@ -17,6 +17,7 @@ const (
 	FormatErrorPrompt
 	GoalRejectedPrompt
 	AssistantRollback
+	ContextRollback
 	ForceFinal
 	Completed
 	ForceCompleted
@@ -36,6 +37,7 @@ var stageNames = [stageCount]string{
 	FormatErrorPrompt:   "tool_call_format_error_prompt_await_assistant",
 	GoalRejectedPrompt:  "goal_rejected_prompt_await_assistant",
 	AssistantRollback:   "assistant_message_rollback",
+	ContextRollback:     "context_limit_rollback",
 	ForceFinal:          "force_final_await_assistant",
 	Completed:           "assistant_completed",
 	ForceCompleted:      "assistant_force_completed",
@@ -93,7 +95,7 @@ var transitions = [stageCount][]Stage{
 	NotInitialized:     {SystemMessageSet, InitialUserMessage},
 	SystemMessageSet:   {InitialUserMessage},
 	InitialUserMessage: {AssistantReceived, ForceFinal},
-	ToolMessages:       {AssistantReceived, ForceFinal, TokenExceeded},
+	ToolMessages:       {AssistantReceived, ContextRollback, ForceFinal, TokenExceeded},
 	AssistantReceived: {
 		AwaitTools, FormatErrorPrompt, FinalResponsePrompt, GoalRejectedPrompt, ForceFinal,
 		Completed, ForceCompleted, ToolCallsRejected, TokenExceeded, AssistantRollback,
@@ -102,8 +104,9 @@ var transitions = [stageCount][]Stage{
 	FormatErrorPrompt:   {AssistantReceived, ForceFinal},
 	FinalResponsePrompt: {AssistantReceived, ForceFinal},
 	GoalRejectedPrompt:  {AssistantReceived, ForceFinal},
+	ContextRollback:     {ForceFinal, TokenExceeded},
 	AssistantRollback:   {ToolMessages, InitialUserMessage},
-	ForceFinal:          {AssistantReceived},
+	ForceFinal:          {AssistantReceived, ContextRollback},
 }
 
 // TransitionError says that a stage was to be left in a way that the table does not have.

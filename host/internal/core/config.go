@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/axishost/axishost/host/internal/conv"
+	"github.com/axishost/axishost/host/internal/repair"
 )
 
 // Config is what a task pins of its configuration.
@@ -16,6 +17,21 @@ type Config struct {
 	Recipe map[string]any            `json:"recipe,omitempty"`
 	Tools  map[string]map[string]any `json:"tools,omitempty"`
 	Limits Limits                    `json:"limits"`
+	// Compaction says when older messages are replaced by a summary.
+	Compaction CompactionConfig `json:"compaction"`
+	// Repair says how arguments that do not fit are repaired.
+	Repair repair.Config `json:"argument_repair"`
+}
+
+// CompactionConfig says when and how older messages are replaced by a summary that the model writes.
+type CompactionConfig struct {
+	// Threshold is the estimate, in tokens, from which on the recipe's compact hook is asked, or older
+	// messages are summed up; null never does. It needs conversation.context_limit.window.
+	Threshold *int64 `json:"threshold_tokens"`
+	// KeepRecent is how many of the latest messages stay as they are.
+	KeepRecent int64 `json:"keep_recent"`
+	// Prompt asks the model for the summary.
+	Prompt string `json:"prompt"`
 }
 
 // Limits bound what a task may use. Times are in milliseconds.
@@ -33,6 +49,14 @@ type Limits struct {
 	// that asks for a longer wait than RetryMax is not waited for.
 	RetryBase int64 `json:"retry_base_ms"`
 	RetryMax  int64 `json:"retry_max_ms"`
+	// MaxOutputTokens is what a reply may use: the room that is kept for it in the context window.
+	MaxOutputTokens int64 `json:"max_output_tokens"`
+	// Calls that run: of one reply, of the task, of each tool, and of one tool with the same arguments in a
+	// row. Null is no bound.
+	CallsPerReply *int64 `json:"tool_calls_per_reply"`
+	CallsPerTask  *int64 `json:"tool_calls_per_task"`
+	CallsPerTool  *int64 `json:"tool_calls_per_tool"`
+	SameArguments *int64 `json:"tool_calls_same_arguments"`
 }
 
 // DefaultConfig gives the product's defaults.
@@ -50,7 +74,18 @@ func DefaultConfig() Config {
 			ModelRetries: 4,
 			RetryBase:    500,
 			RetryMax:     60_000,
+			// What most models allow by default.
+			MaxOutputTokens: 4096,
+			// The same call with the same arguments a fourth time brings what it brought three times.
+			SameArguments: new(int64(3)),
 		},
+		Compaction: CompactionConfig{
+			// Four exchanges: what the model is in the middle of.
+			KeepRecent: 8,
+			Prompt: "Sum up the conversation so far, for yourself to go on from: what was asked, what was found (with exact names, " +
+				"numbers and sources), what was tried without success, and what remains to be done. Write the summary alone.",
+		},
+		Repair: repair.DefaultConfig(),
 	}
 }
 
@@ -60,6 +95,26 @@ func (c *Config) Validate() error {
 	if err := c.Conversation.Validate(); err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			problems = append(problems, errors.New("conversation."+line))
+		}
+	}
+	if err := c.Repair.Validate(); err != nil {
+		problems = append(problems, fmt.Errorf("argument_repair.%w", err))
+	}
+	if t := c.Compaction.Threshold; t != nil && (*t < 1 || c.Conversation.ContextLimit.Window == nil) {
+		problems = append(problems, errors.New("compaction.threshold_tokens must be at least 1, and needs conversation.context_limit.window"))
+	}
+	if c.Compaction.KeepRecent < 0 || c.Compaction.Prompt == "" {
+		problems = append(problems, errors.New("compaction.keep_recent must be 0 or more, and compaction.prompt not empty"))
+	}
+	for _, l := range []struct {
+		key   string
+		value *int64
+	}{
+		{"tool_calls_per_reply", c.Limits.CallsPerReply}, {"tool_calls_per_task", c.Limits.CallsPerTask},
+		{"tool_calls_per_tool", c.Limits.CallsPerTool}, {"tool_calls_same_arguments", c.Limits.SameArguments},
+	} {
+		if l.value != nil && *l.value < 1 {
+			problems = append(problems, fmt.Errorf("limits.%s must be null or at least 1; it is %d", l.key, *l.value))
 		}
 	}
 	for _, l := range []struct {
@@ -74,6 +129,7 @@ func (c *Config) Validate() error {
 		{"model_retries", c.Limits.ModelRetries, 0, 100},
 		{"retry_base_ms", c.Limits.RetryBase, 1, 600_000},
 		{"retry_max_ms", c.Limits.RetryMax, 1, 86_400_000},
+		{"max_output_tokens", c.Limits.MaxOutputTokens, 1, 10_000_000},
 	} {
 		if l.value < l.min || l.value > l.max {
 			problems = append(problems, fmt.Errorf("limits.%s must be %d to %d; it is %d", l.key, l.min, l.max, l.value))

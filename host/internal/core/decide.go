@@ -22,7 +22,7 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 	if _, begins := in.(TaskSubmitted); s.created == nil && !begins {
 		return nil, errors.New("there is no such task")
 	}
-	d := &draft{s: s, task: s.task, now: now, seq: s.seq, answered: s.answered}
+	d := &draft{s: s, task: s.task, config: &s.config, now: now, seq: s.seq, answered: s.answered}
 	var err error
 	switch in := in.(type) {
 	case TaskSubmitted:
@@ -34,7 +34,7 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 	case ModelReplied:
 		err = d.modelReplied(in)
 	case ModelFailed:
-		d.modelFailed(in)
+		err = d.modelFailed(in)
 	case TimerFired:
 		d.timerFired()
 	case ToolFinished:
@@ -54,11 +54,13 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 type draft struct {
 	s        *State
 	task     string
+	config   *Config
 	now      int64
 	seq      uint64 // of the last event so far
 	answered int64  // model calls answered, the events so far included
 	events   []*event.Event
 	misfits  map[int]string
+	calls    callCounts // of tools, those that this input starts included
 }
 
 var (
@@ -94,7 +96,8 @@ func (d *draft) submit(in TaskSubmitted) error {
 	if hasHook(&in.Created, hookStart) {
 		return nil
 	}
-	return d.apply(conv.New(config.Conversation), conv.Init{Task: in.Created.Goal}, created.Seq)
+	d.config = &config
+	return d.apply(conv.New(config.Conversation, environment(&in.Created, &config)), conv.Init{Task: in.Created.Goal}, created.Seq)
 }
 
 // claim takes the task over: what was under way is lost, and asked for again where that is harmless.
@@ -106,10 +109,9 @@ func (d *draft) claim(in Claimed) error {
 	claim := d.emit(&event.Claimed{Worker: in.Worker, Fence: in.Fence}, 0).Seq
 	if s.request != 0 {
 		d.emit(&event.ModelFailed{Class: event.ClassLost, Reason: "the worker stopped before the reply was known"}, s.request)
-		d.requestModel(claim, s.conv.Len(), 1)
 	}
-	if s.stop != nil && s.stop.Kind == StopModel {
-		d.requestModel(claim, s.conv.Len(), 1)
+	if s.request != 0 || (s.stop != nil && s.stop.Kind == StopModel) {
+		d.requestModel(claim, s.conv.Len(), 1, s.compaction)
 	}
 	for i := range s.steps {
 		step := &s.steps[i]
@@ -134,8 +136,14 @@ func (d *draft) apply(c *conv.State, op conv.Operation, cause uint64) error {
 		return err
 	}
 	d.record(decision, cause)
-	if decision.Stage.Action() == conv.CallModel {
-		d.requestModel(d.seq, int(decision.Info.VisibleMessages), 1)
+	return d.next(decision)
+}
+
+// next asks the model for its next turn, where the conversation waits for one and is not to be compacted
+// first.
+func (d *draft) next(decision *conv.Decision) error {
+	if decision.Stage.Action() == conv.CallModel && !d.config.dueForCompaction(decision.Stage, decision.Tokens) {
+		d.requestModel(d.seq, int(decision.Info.VisibleMessages), 1, nil)
 	}
 	return nil
 }
@@ -150,10 +158,31 @@ func (d *draft) record(decision *conv.Decision, cause uint64) {
 	}
 }
 
-// advance goes on where nothing is under way: all steps of a batch were denied.
+// advance goes on where nothing is under way: the steps of a batch were all denied, the calls of a reply were
+// made before, or the conversation is to be compacted.
 func (d *draft) advance() error {
-	if d.s.stop != nil || len(d.s.steps) == 0 {
+	s := d.s
+	switch {
+	case s.stop != nil:
 		return nil
+	case len(s.steps) > 0:
+		return d.closeBatch(nil)
+	case s.conv.Stage() == conv.AwaitTools:
+		_, err := d.rollBackBatch(conv.ReasonDuplicateQuery, s.seq)
+		return err
+	case s.request == 0 && s.retryAt == 0 && s.conv.Stage().Action() == conv.CallModel:
+		return d.compact(nil, s.seq)
 	}
-	return d.closeBatch(nil)
+	return nil
+}
+
+// environment is what surrounds a task's conversation.
+func environment(created *event.TaskCreated, config *Config) conv.Environment {
+	env := conv.Environment{MaxOutputTokens: config.Limits.MaxOutputTokens, Preflight: true}
+	for _, p := range created.Tools {
+		for _, t := range p.Tools {
+			env.ToolsText += t.Name + t.Description + string(t.Schema)
+		}
+	}
+	return env
 }

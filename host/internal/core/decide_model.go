@@ -3,12 +3,15 @@ package core
 import (
 	"fmt"
 
+	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/event"
 )
 
 // requestModel writes the intent to call the model with the messages that are then visible.
-func (d *draft) requestModel(cause uint64, visible int, attempt int64) {
-	d.emit(&event.ModelRequested{Ordinal: d.answered + 1, Messages: int64(visible)}, cause).Attempt = attempt
+func (d *draft) requestModel(cause uint64, visible int, attempt int64, compaction *event.Compaction) {
+	d.emit(&event.ModelRequested{
+		Ordinal: d.answered + 1, Messages: int64(visible), Compaction: compaction,
+	}, cause).Attempt = attempt
 }
 
 func (d *draft) modelReplied(in ModelReplied) error {
@@ -21,6 +24,9 @@ func (d *draft) modelReplied(in ModelReplied) error {
 	e := d.emit(&reply, s.request)
 	e.Actor, e.Actor.ID = modelActor, reply.Model
 	d.answered++
+	if s.compaction != nil {
+		return d.summarised(reply.Message.Content, e.Seq)
+	}
 	if len(Questions(s, &reply, nil)) > 0 {
 		return nil // judged when the recipe has answered
 	}
@@ -46,11 +52,17 @@ func normalise(m event.Message, ordinal int64) event.Message {
 }
 
 // modelFailed records a failure, and schedules another attempt where that can help. This is the only retry
-// layer.
-func (d *draft) modelFailed(in ModelFailed) {
+// layer. A prompt that is too long for the endpoint is made shorter instead.
+func (d *draft) modelFailed(in ModelFailed) error {
 	s := d.s
 	if s.request == 0 {
-		return
+		return nil
+	}
+	if in.Failure.Class == ClassContextLimit {
+		failure := in.Failure
+		failed := d.emit(&failure, s.request)
+		failed.Attempt = s.failures + 1
+		return d.promptTooLong(&failure, failed.Seq)
 	}
 	wait, ok := s.config.Limits.backoff(s.failures, in)
 	failure := in.Failure
@@ -62,6 +74,31 @@ func (d *draft) modelFailed(in ModelFailed) {
 	if ok {
 		d.emit(&event.RetryScheduled{At: d.now + wait}, failed.Seq)
 	}
+	return nil
+}
+
+// ClassContextLimit is the class of a failure that says that the prompt is too long for the endpoint.
+const ClassContextLimit = "context_limit"
+
+// promptTooLong hides the latest exchange and forces the final turn; in a forced turn it hides one exchange
+// more. Where nothing can be hidden the task stops with what the endpoint said.
+func (d *draft) promptTooLong(failure *event.ModelFailed, cause uint64) error {
+	s := d.s
+	var op conv.Operation = conv.ContextError{Info: encode(map[string]any{"message": failure.Reason, "status": failure.Status})}
+	if s.conv.Stage() == conv.ForceFinal {
+		op = conv.RollbackExchange{Reason: conv.ReasonContextLimit}
+	}
+	decision, err := conv.Decide(s.conv, op)
+	if err != nil || decision == nil {
+		return nil // stopped, by the failure
+	}
+	d.record(decision, cause)
+	if decision.Stage.Action() == conv.Done {
+		d.partial(decision.Stage.String(), "", d.seq)
+		return nil
+	}
+	d.requestModel(d.seq, int(decision.Info.VisibleMessages), 1, nil)
+	return nil
 }
 
 // backoff gives how long to wait before the next attempt, in microseconds, after failures earlier ones in a
@@ -94,6 +131,6 @@ func (l *Limits) gaveUp(failures int64, in ModelFailed) string {
 
 func (d *draft) timerFired() {
 	if s := d.s; s.retryAt != 0 && d.now >= s.retryAt {
-		d.requestModel(s.seq, s.conv.Len(), s.failures+1)
+		d.requestModel(s.seq, s.conv.Len(), s.failures+1, s.compaction)
 	}
 }

@@ -22,13 +22,17 @@ func (d *draft) recipeAnswered(in RecipeAnswered) error {
 	if s.created.Recipe == nil {
 		return errors.New("the task has no recipe")
 	}
+	d.misfits = in.Misfits
 	starting := s.conv.Stage() == conv.NotInitialized
-	if !starting && s.reply == nil {
-		return nil
-	}
-	cause := s.replySeq
-	if starting {
+	outcomes, planning := s.wantsOutcomes(), s.reply == nil && s.wantsCompactionPlan()
+	cause := s.seq
+	switch {
+	case starting:
 		cause = s.createdSeq
+	case s.reply != nil:
+		cause = s.replySeq
+	case !outcomes && !planning:
+		return nil
 	}
 	e := d.emit(&event.RecipeConsulted{Digest: s.created.Recipe.Digest, Answers: in.Answers}, cause)
 	e.Actor, e.Actor.ID = recipeActor, s.created.Recipe.Name
@@ -37,6 +41,10 @@ func (d *draft) recipeAnswered(in RecipeAnswered) error {
 		return nil
 	case starting:
 		return d.start(in.Answers, e.Seq)
+	case outcomes:
+		return d.outcomesJudged(in.Answers, e.Seq)
+	case planning:
+		return d.compact(in.Answers, e.Seq)
 	}
 	return d.judge(s.reply, s.replySeq, in.Answers, e.Seq)
 }
@@ -57,8 +65,40 @@ func (d *draft) start(answers []event.Answer, cause uint64) error {
 	return d.apply(d.s.conv, op, cause)
 }
 
+// outcomesJudged hides a batch where the recipe asks for it, else hands its results on.
+func (d *draft) outcomesJudged(answers []event.Answer, cause uint64) error {
+	for i := range answers {
+		var out abi.OutcomeOutput
+		if answers[i].Decided && json.Unmarshal([]byte(answers[i].Output), &out) == nil && out.Verdict == abi.VerdictRollback {
+			if done, err := d.rollBackBatch(conv.ReasonToolError, cause); done || err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return d.closeBatch(nil)
+}
+
+// recover goes on where a reply was nothing but the token limit: the latest tool exchange is hidden and the
+// final turn forced, as long as there is one.
+func (d *draft) recover(reply *event.ModelReplied, cause uint64) (done bool) {
+	if reply.FinishReason != "length" || reply.Message.Content != "" || len(reply.Message.ToolCalls) > 0 {
+		return false
+	}
+	decision, err := conv.Decide(d.s.conv, conv.RollbackExchange{Reason: conv.ReasonTokenExhaustion})
+	if err != nil || decision == nil {
+		return false
+	}
+	d.record(decision, cause)
+	d.requestModel(d.seq, int(decision.Info.VisibleMessages), 1, nil)
+	return true
+}
+
 // judge hands a reply and what the recipe said of it to the conversation, and follows where that leads.
 func (d *draft) judge(reply *event.ModelReplied, of uint64, answers []event.Answer, cause uint64) error {
+	if d.recover(reply, cause) {
+		return nil
+	}
 	op := replyOp(reply, of, answers, true)
 	decision, err := conv.Decide(d.s.conv, op)
 	if err != nil {
@@ -72,13 +112,21 @@ func (d *draft) judge(reply *event.ModelReplied, of uint64, answers []event.Answ
 	}
 	switch decision.Stage.Action() {
 	case conv.CallModel:
-		d.requestModel(decided, int(decision.Info.VisibleMessages), 1)
+		return d.next(decision)
 	case conv.ExecuteTools:
-		d.propose(reply.Message.ToolCalls, decided)
+		if d.s.duplicates(len(reply.Message.ToolCalls), answers) && d.mayRollBack() {
+			return nil // rolled back once the calls are part of the conversation
+		}
+		d.propose(reply.Message.ToolCalls, answers, decided)
 	case conv.Done:
 		d.end(decision, reply, answers, op.Answers.Verdict)
 	}
 	return nil
+}
+
+// mayRollBack tells whether one more rollback in a row is allowed.
+func (d *draft) mayRollBack() bool {
+	return d.s.conv.Head().Rollbacks < d.s.config.Conversation.Rollback.MaxRollbacks
 }
 
 // finalAnswer is the task's answer: the direct one, else what final_output gives, else the reply's text.

@@ -3,22 +3,12 @@ package core
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/host/internal/task"
-)
-
-// Reasons why a step is denied.
-const (
-	deniedUnknownTool = "unknown_tool"
-	deniedArguments   = "invalid_arguments"
 )
 
 func (d *draft) emitStep(step, attempt int64, p event.Payload, cause uint64) *event.Event {
@@ -28,66 +18,52 @@ func (d *draft) emitStep(step, attempt int64, p event.Payload, cause uint64) *ev
 }
 
 // propose makes a step of each call, denies those that cannot run, and starts as many as may run at once.
-func (d *draft) propose(calls []event.ToolCall, cause uint64) {
-	started := int64(0)
+func (d *draft) propose(calls []event.ToolCall, answers []event.Answer, cause uint64) {
+	d.calls = d.s.calls.clone()
+	running := int64(0)
 	for i, c := range calls {
 		id := d.s.stepCount + int64(i) + 1
-		requested := d.emitStep(id, 0, &event.ToolRequested{
-			CallID: c.ID, Tool: c.Name, Arguments: c.Arguments, OperationID: operationID(d.task, id, c.Arguments),
-		}, cause).Seq
-		if denied := d.deny(c, d.misfits[i]); denied != nil {
+		arguments, rules := EffectiveArguments(d.s, c, i, answers)
+		request := &event.ToolRequested{
+			CallID: c.ID, Tool: c.Name, Arguments: c.Arguments, OperationID: operationID(d.task, id, arguments),
+			Repairs: rules, Key: key(answers, i),
+		}
+		if len(rules) > 0 {
+			request.Repaired = arguments
+		}
+		requested := d.emitStep(id, 0, request, cause).Seq
+		if denied := d.deny(c.Name, arguments, d.misfits[i], running); denied != nil {
 			d.emitStep(id, 0, denied, requested)
 			continue
 		}
+		d.calls.add(c.Name, arguments)
 		authorized := d.emitStep(id, 0, &event.ToolAuthorized{}, requested).Seq
-		if started < d.s.config.Limits.ParallelTools {
-			started++
+		if running < d.s.config.Limits.ParallelTools {
 			d.emitStep(id, 1, &event.ToolStarted{}, authorized)
 		}
+		running++
 	}
 }
 
-// deny says why a call cannot run; nil when it can. The text is for the model.
-func (d *draft) deny(c event.ToolCall, misfit string) *event.StepDenied {
-	if d.s.tool(c.Name) == nil {
-		return &event.StepDenied{Reason: deniedUnknownTool, Text: fmt.Sprintf("There is no tool %q. %s", c.Name, d.s.toolNames())}
+// key is what the recipe calls the i-th query of a reply; empty where it does not say.
+func key(answers []event.Answer, i int) string {
+	if a := answeredFor(answers, abi.HookDedupe, i); a != nil && a.Decided {
+		return a.Output
 	}
-	var object map[string]json.RawMessage
-	var wrong *json.UnmarshalTypeError
-	switch err := json.Unmarshal([]byte(Arguments(c.Arguments)), &object); {
-	case errors.As(err, &wrong):
-		misfit = "they must be one JSON object, not " + wrong.Value
-	case err != nil:
-		misfit = "they must be one JSON object: " + err.Error()
-	case object == nil:
-		misfit = "they must be one JSON object, not null"
-	}
-	if misfit == "" {
-		return nil
-	}
-	return &event.StepDenied{Reason: deniedArguments, Text: fmt.Sprintf("The arguments of %s do not fit: %s. The call was not run.", c.Name, misfit)}
+	return ""
 }
 
-// Arguments gives the arguments of a call as JSON: a call without any has an empty text.
-func Arguments(raw string) string {
-	if strings.TrimSpace(raw) == "" {
-		return "{}"
-	}
-	return raw
-}
-
-func (s *State) toolNames() string {
-	var names []string
-	for _, p := range s.created.Tools {
-		for _, t := range p.Tools {
-			names = append(names, t.Name)
+// duplicates tells whether a reply asks what was asked before, in this task or in the reply itself.
+func (s *State) duplicates(calls int, answers []event.Answer) bool {
+	seen := map[string]bool{}
+	for i := range calls {
+		k := key(answers, i)
+		if k != "" && (s.keys[k] || seen[k]) {
+			return true
 		}
+		seen[k] = true
 	}
-	if len(names) == 0 {
-		return "No tools are offered."
-	}
-	slices.Sort(names)
-	return "The tools are: " + strings.Join(names, ", ") + "."
+	return false
 }
 
 // operationID is the same over all attempts of a step, and differs between any two steps.
@@ -120,8 +96,8 @@ func (d *draft) toolFinished(in ToolFinished) error {
 			open = true
 		}
 	}
-	if open {
-		return nil
+	if open || s.hookForOutcomes(settled) {
+		return nil // the recipe is asked first, where it wants to be
 	}
 	return d.closeBatch(settled)
 }
@@ -133,23 +109,25 @@ func outcome(in ToolFinished) event.Payload {
 	case in.Fault != "":
 		return &event.ToolFailed{Class: string(abi.ClassPermanent), Reason: in.Fault, Fault: true}
 	case in.Output.Status == abi.ToolOK:
-		return &event.ToolSucceeded{Result: in.Output.Result, Evidence: in.Output.Evidence}
+		return &event.ToolSucceeded{Result: in.Output.Result, Tokens: in.Tokens, Evidence: in.Output.Evidence}
 	default:
 		class := in.Output.Class
 		if class == "" {
 			class = abi.ClassPermanent
 		}
-		return &event.ToolFailed{Class: string(class), Reason: in.Output.Result}
+		return &event.ToolFailed{Class: string(class), Reason: in.Output.Result, Tokens: in.Tokens}
 	}
 }
 
 // closeBatch hands all results to the conversation, in call order whatever order they came in. settled is
 // the event of this draft that settled the last step; nil when all were settled before.
 func (d *draft) closeBatch(settled *event.Event) error {
-	op := conv.Results{}
+	op := conv.Results{Exhausted: d.s.exhausted(&d.s.calls)}
 	for i := range d.s.steps {
 		step := &d.s.steps[i]
-		result := conv.Result{Message: d.s.made[step.Settled], Of: step.Settled}
+		result := conv.Result{
+			Message: d.s.made[step.Settled], Of: step.Settled, Rejected: step.State == task.Denied,
+		}
 		succeeded := step.State == task.Observing
 		if settled != nil && settled.Step == step.ID {
 			result.Of = settled.Seq
@@ -161,4 +139,49 @@ func (d *draft) closeBatch(settled *event.Event) error {
 		d.emitStep(step.ID, step.Attempt, &event.ObservationRecorded{}, result.Of)
 	}
 	return d.apply(d.s.conv, op, d.seq)
+}
+
+// rollBackBatch hides the calls of a batch with their results: the model is asked again as if it had not
+// made them. What they did stays done, so it is for batches alone that changed nothing.
+func (d *draft) rollBackBatch(reason string, cause uint64) (done bool, err error) {
+	decision, err := conv.Decide(d.s.conv, conv.RollbackToolCalls{Reason: reason})
+	if err != nil || decision == nil {
+		return false, err
+	}
+	for i := range d.s.steps {
+		step := &d.s.steps[i]
+		d.emitStep(step.ID, step.Attempt, &event.ObservationRecorded{}, step.Settled)
+	}
+	d.record(decision, cause)
+	return true, d.next(decision)
+}
+
+// hookForOutcomes tells whether the recipe is to judge the outcomes of the batch that settled closes: one of
+// its calls failed, and all of them could be hidden.
+func (s *State) hookForOutcomes(settled *event.Event) bool {
+	if !hasHook(s.created, string(abi.HookToolOutcome)) {
+		return false
+	}
+	failed := settled != nil && settled.Payload.Type() == event.TypeToolFailed
+	for i := range s.steps {
+		step := &s.steps[i]
+		failed = failed || step.State == task.Failed
+		if spec := s.tool(step.Request.Tool); spec != nil && spec.Effect != string(abi.EffectPure) && spec.Effect != string(abi.EffectRead) {
+			return false
+		}
+	}
+	return failed
+}
+
+// wantsOutcomes tells whether the outcomes of a settled batch are to be judged now.
+func (s *State) wantsOutcomes() bool {
+	if len(s.steps) == 0 || !s.hookForOutcomes(nil) {
+		return false
+	}
+	for i := range s.steps {
+		if !s.steps[i].State.Settled() {
+			return false
+		}
+	}
+	return true
 }

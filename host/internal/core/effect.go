@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/axishost/axishost/host/internal/conv"
+	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/host/internal/task"
 )
 
@@ -19,6 +20,8 @@ type ConsultRecipe struct{ Of uint64 }
 type CallModel struct {
 	Request uint64 // sequence number of the ModelRequested
 	Ordinal int64
+	// Compaction, where it is set, asks for a summary of a part of what is visible.
+	Compaction *event.Compaction
 }
 
 // CallTool calls a tool, and brings ToolFinished.
@@ -62,7 +65,7 @@ func Pending(s *State) []Effect {
 	case s.reply != nil:
 		return []Effect{ConsultRecipe{Of: s.replySeq}}
 	case s.request != 0:
-		return []Effect{CallModel{Request: s.request, Ordinal: s.answered + 1}}
+		return []Effect{CallModel{Request: s.request, Ordinal: s.answered + 1, Compaction: s.compaction}}
 	case s.retryAt != 0:
 		return []Effect{SetTimer{At: s.retryAt}}
 	}
@@ -71,12 +74,15 @@ func Pending(s *State) []Effect {
 		if step := &s.steps[i]; step.State == task.Executing {
 			effects = append(effects, CallTool{
 				Step: step.ID, Attempt: step.Attempt, Tool: step.Request.Tool,
-				Arguments: Arguments(step.Request.Arguments), OperationID: step.Request.OperationID,
+				Arguments: effective(&step.Request), OperationID: step.Request.OperationID,
 			})
 		}
 	}
-	if len(effects) == 0 {
-		return []Effect{Advance{Of: s.seq}}
+	switch {
+	case len(effects) > 0:
+		return effects
+	case s.wantsOutcomes() || s.wantsCompactionPlan():
+		return []Effect{ConsultRecipe{Of: s.seq}}
 	}
-	return effects
+	return []Effect{Advance{Of: s.seq}}
 }

@@ -37,17 +37,17 @@ func evolve(s *State, e *event.Event) error {
 	case *event.Claimed:
 		s.fence, s.stop, s.failures = p.Fence, nil, 0
 	case *event.ModelRequested:
-		s.request, s.retryAt = e.Seq, 0
+		s.request, s.retryAt, s.stop, s.compaction = e.Seq, 0, nil, p.Compaction
+		s.compacted = s.compacted || p.Compaction != nil
 	case *event.ModelReplied:
-		s.request, s.failures, s.reply, s.replySeq = 0, 0, p, e.Seq
-		s.answered++
-		s.made[e.Seq] = p.Message
+		s.evolveModelReplied(e, p)
 	case *event.ModelFailed:
 		s.evolveModelFailed(p)
 	case *event.RetryScheduled:
 		s.stop, s.retryAt = nil, p.At
 	case *event.RecipeConsulted:
-		s.stop = haltingFault(p.Answers)
+		s.stop, s.answers = haltingFault(p.Answers), p.Answers
+		s.compacted = s.compacted || answered(p.Answers, abi.HookCompact) != nil
 	case *event.GoalVerified, *event.GoalRejected: // said again by what follows
 	case *event.TaskSucceeded:
 		s.outcome = &Outcome{Phase: PhaseSucceeded, Answer: p.Answer, Verified: p.Verified}
@@ -67,8 +67,20 @@ func (s *State) evolveCreated(e *event.Event, p *event.TaskCreated) error {
 		return err
 	}
 	s.task, s.created, s.createdSeq, s.createdAt = e.Task, p, e.Seq, e.Time
-	s.config, s.conv = config, conv.New(config.Conversation)
+	s.config, s.conv = config, conv.New(config.Conversation, environment(p, &config))
 	return nil
+}
+
+// evolveModelReplied keeps a reply until it is judged. A summary is not one: it becomes a marker at once.
+func (s *State) evolveModelReplied(e *event.Event, p *event.ModelReplied) {
+	s.request, s.failures = 0, 0
+	s.answered++
+	if s.compaction != nil {
+		s.compaction = nil
+		return
+	}
+	s.reply, s.replySeq, s.answers = p, e.Seq, nil
+	s.made[e.Seq] = p.Message
 }
 
 func (s *State) evolveModelFailed(p *event.ModelFailed) {
@@ -108,8 +120,13 @@ func (s *State) evolveConversation(e *event.Event) error {
 		return err
 	}
 	if d, ok := p.(*event.Decided); ok {
-		s.reply, s.replySeq = nil, 0
+		// What was not taken up by now is hidden: the reply was never applied, the calls were rolled back.
+		delete(s.made, s.replySeq)
+		s.reply, s.replySeq, s.compacted = nil, 0, false
 		if d.Head.Stage != conv.AwaitTools.String() {
+			for i := range s.steps {
+				delete(s.made, s.steps[i].Settled)
+			}
 			s.steps = nil
 		}
 	}
@@ -132,7 +149,14 @@ func (s *State) evolveStep(e *event.Event) error {
 		return err
 	}
 	switch p := e.Payload.(type) {
+	case *event.ToolStarted:
+		if e.Attempt == 1 {
+			s.calls.add(step.Request.Tool, effective(&step.Request))
+		}
 	case *event.ToolSucceeded:
+		if step.Request.Key != "" {
+			s.keys[step.Request.Key] = true
+		}
 		s.evidence = append(s.evidence, abi.Evidence{Step: e.Step, Tool: step.Request.Tool, Result: p.Result})
 	case *event.ToolFailed:
 		if p.Fault {
@@ -152,9 +176,9 @@ func observation(step *task.Step, p event.Payload) (event.Message, bool) {
 	m := event.Message{Role: event.RoleTool, ToolCallID: step.Request.CallID, Name: step.Request.Tool}
 	switch p := p.(type) {
 	case *event.ToolSucceeded:
-		m.Content = p.Result
+		m.Content, m.Tokens = p.Result, p.Tokens
 	case *event.ToolFailed:
-		m.Content = p.Reason
+		m.Content, m.Tokens = p.Reason, p.Tokens
 	case *event.StepDenied:
 		m.Content = p.Text
 	default:

@@ -25,6 +25,8 @@ type Claimed struct {
 // RecipeAnswered brings what the recipe's hooks said, all of one consultation.
 type RecipeAnswered struct {
 	Answers []event.Answer
+	// Misfits is as in ModelReplied, for the arguments as the recipe repaired them.
+	Misfits map[int]string
 }
 
 // ModelReplied brings a reply.
@@ -54,6 +56,8 @@ type ToolFinished struct {
 	Attempt int64
 	Output  abi.ToolOutput
 	Fault   string
+	// Tokens is what the result counts; 0 when it was not counted.
+	Tokens int64
 }
 
 // Advanced brings nothing: it lets the machine go on by itself where a commit ended in the middle.

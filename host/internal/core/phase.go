@@ -33,7 +33,8 @@ func (s *State) Phase() Phase {
 // committed with them. The events must be those that Decide gave for s.
 func PhaseAfter(s *State, events []*event.Event) Phase {
 	begun := s.conv != nil && s.conv.Stage() != conv.NotInitialized
-	shadow := State{steps: slices.Clone(s.steps), stepCount: s.stepCount, made: map[uint64]event.Message{}}
+	shadow := New()
+	shadow.steps, shadow.stepCount = slices.Clone(s.steps), s.stepCount
 	for _, e := range events {
 		switch p := e.Payload.(type) {
 		case *event.TaskSucceeded:

@@ -7,13 +7,16 @@ import (
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/internal/task"
 )
 
 const hookStart = string(abi.HookStart)
 
 // Question is one hook to be asked, with its input.
 type Question struct {
-	Hook  abi.Hook
+	Hook abi.Hook
+	// Call is which call of the reply it is about, from 1; 0 for the reply.
+	Call  int64
 	Input []byte
 }
 
@@ -32,11 +35,15 @@ func NextQuestions(s *State, answers []event.Answer) []Question {
 			return nil
 		}
 		config, _ := json.Marshal(s.config.Recipe) // came from JSON
-		return []Question{{abi.HookStart, encode(abi.StartInput{Task: s.created.Goal, Config: config})}}
-	case s.reply == nil:
-		return nil
+		return []Question{{Hook: abi.HookStart, Input: encode(abi.StartInput{Task: s.created.Goal, Config: config})}}
+	case s.reply != nil:
+		return Questions(s, s.reply, answers)
+	case s.wantsOutcomes():
+		return s.outcomeQuestions(answers)
+	case s.wantsCompactionPlan() && answered(answers, abi.HookCompact) == nil:
+		return []Question{s.compactQuestion()}
 	}
-	return Questions(s, s.reply, answers)
+	return nil
 }
 
 // Questions gives the hooks to be asked of a reply, after answers.
@@ -44,25 +51,30 @@ func Questions(s *State, reply *event.ModelReplied, answers []event.Answer) []Qu
 	var out []Question
 	for _, hook := range conv.TextHooks(s.conv, &reply.Message, reply.FinishReason) {
 		if hasHook(s.created, string(hook)) && answered(answers, hook) == nil {
-			out = append(out, Question{hook, []byte(reply.Message.Content)})
+			out = append(out, Question{Hook: hook, Input: []byte(reply.Message.Content)})
 		}
 	}
 	if len(out) > 0 {
 		return out
 	}
 	decision, err := conv.Decide(s.conv, replyOp(reply, 0, answers, false))
-	if err != nil || !completes(decision) {
+	switch {
+	case err != nil:
+		return nil
+	case decision.Stage == conv.AwaitTools:
+		return s.callQuestions(reply.Message.ToolCalls, answers)
+	case !completes(decision):
 		return nil
 	}
 	if decision.Info.DirectAnswer == nil && s.wants(abi.HookFinalOutput, answers) {
-		return []Question{{abi.HookFinalOutput, encode(abi.FinalInput{Messages: s.messages(&reply.Message)})}}
+		return []Question{{Hook: abi.HookFinalOutput, Input: encode(abi.FinalInput{Messages: s.messages(&reply.Message)})}}
 	}
 	if answer, _ := finalAnswer(decision, reply, answers); answer != "" && s.wants(abi.HookVerify, answers) {
 		evidence := s.evidence
 		if evidence == nil {
 			evidence = []abi.Evidence{}
 		}
-		return []Question{{abi.HookVerify, encode(abi.VerifyInput{Task: s.created.Goal, Answer: answer, Evidence: evidence})}}
+		return []Question{{Hook: abi.HookVerify, Input: encode(abi.VerifyInput{Task: s.created.Goal, Answer: answer, Evidence: evidence})}}
 	}
 	return nil
 }
@@ -94,6 +106,63 @@ func visibleMessage(m *event.Message) abi.Message {
 	return out
 }
 
+// callQuestions asks about the calls of a reply: first how their arguments are to be repaired, then what
+// queries they are.
+func (s *State) callQuestions(calls []event.ToolCall, answers []event.Answer) []Question {
+	var out []Question
+	for i, c := range calls {
+		spec := s.tool(c.Name)
+		if spec != nil && hasHook(s.created, string(abi.HookRepairArguments)) && answeredFor(answers, abi.HookRepairArguments, i) == nil {
+			out = append(out, Question{
+				Hook: abi.HookRepairArguments, Call: int64(i) + 1,
+				Input: encode(abi.RepairInput{Tool: c.Name, Schema: spec.Schema, Arguments: c.Arguments}),
+			})
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for i, c := range calls {
+		arguments, _ := EffectiveArguments(s, c, i, answers)
+		if s.tool(c.Name) != nil && json.Valid([]byte(arguments)) && hasHook(s.created, string(abi.HookDedupe)) && answeredFor(answers, abi.HookDedupe, i) == nil {
+			out = append(out, Question{
+				Hook: abi.HookDedupe, Call: int64(i) + 1,
+				Input: encode(abi.DedupeInput{Tool: c.Name, Arguments: json.RawMessage(arguments)}),
+			})
+		}
+	}
+	return out
+}
+
+// outcomeQuestions asks about the calls of a settled batch that failed.
+func (s *State) outcomeQuestions(answers []event.Answer) []Question {
+	var out []Question
+	for i := range s.steps {
+		step := &s.steps[i]
+		if step.State != task.Failed || answeredFor(answers, abi.HookToolOutcome, i) != nil {
+			continue
+		}
+		out = append(out, Question{
+			Hook: abi.HookToolOutcome, Call: int64(i) + 1,
+			Input: encode(abi.OutcomeInput{
+				Tool: step.Request.Tool, Arguments: json.RawMessage(effective(&step.Request)), Status: abi.ToolFailed,
+				Class: abi.FailureClass(step.Class), Result: s.made[step.Settled].Content,
+			}),
+		})
+	}
+	return out
+}
+
+// answeredFor finds the answer about the i-th call.
+func answeredFor(answers []event.Answer, hook abi.Hook, i int) *event.Answer {
+	for n := range answers {
+		if answers[n].Hook == string(hook) && answers[n].Call == int64(i)+1 {
+			return &answers[n]
+		}
+	}
+	return nil
+}
+
 func answered(answers []event.Answer, hook abi.Hook) *event.Answer {
 	for i := range answers {
 		if answers[i].Hook == string(hook) {
@@ -105,7 +174,7 @@ func answered(answers []event.Answer, hook abi.Hook) *event.Answer {
 
 // replyOp makes the conversation's operation of a reply and what the recipe said of it.
 func replyOp(reply *event.ModelReplied, of uint64, answers []event.Answer, withVerdict bool) conv.Reply {
-	op := conv.Reply{Message: reply.Message, Of: of, FinishReason: reply.FinishReason}
+	op := conv.Reply{Message: reply.Message, Of: of, FinishReason: reply.FinishReason, Observed: reply.Usage.Prompt}
 	decided := func(hook abi.Hook, into any) bool {
 		a := answered(answers, hook)
 		// An output was checked before it was recorded; one that does not decode all the same decides nothing.

@@ -77,6 +77,10 @@ func parseInput(cmd, input string) (Input, error) {
 		var in RecipeAnswered
 		err := strict(input, &in.Answers)
 		return in, err
+	case "answers-misfit": // what the recipe repaired does not fit the schema
+		in := RecipeAnswered{Misfits: map[int]string{0: "q must be a string"}}
+		err := strict(input, &in.Answers)
+		return in, err
 	case "reply":
 		return parseReply(input)
 	case "failed":
@@ -128,12 +132,14 @@ func parseReply(input string) (Input, error) {
 		Content string
 		Calls   []event.ToolCall
 		Finish  string
+		Prompt  int64
 		Misfits map[int]string
 	}
 	in.Finish = "stop"
 	err := strict(input, &in)
 	return ModelReplied{Misfits: in.Misfits, Reply: event.ModelReplied{
 		Message: event.Message{Content: in.Content, ToolCalls: in.Calls}, FinishReason: in.Finish,
+		Usage: event.Usage{Prompt: in.Prompt},
 	}}, err
 }
 

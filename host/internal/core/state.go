@@ -48,14 +48,22 @@ type State struct {
 	failures int64
 	retryAt  int64
 
-	// reply is a reply that is not judged yet.
+	// compaction is what the request under way, or waited for, asks a summary of; compacted tells that one
+	// was tried since the last step.
+	compaction *event.Compaction
+	compacted  bool
+
+	// reply is a reply that is not judged yet; answers are those of the last consultation.
 	reply    *event.ModelReplied
 	replySeq uint64
+	answers  []event.Answer
 
 	// steps are those of the batch under way, in call order; stepCount counts all of the task.
 	steps     []task.Step
 	stepCount int64
 	evidence  []abi.Evidence
+	calls     callCounts
+	keys      map[string]bool // queries that were made
 
 	// made holds the messages that events made and that no MessageAppended has taken up yet.
 	made map[uint64]event.Message
@@ -65,7 +73,9 @@ type State struct {
 }
 
 // New gives the state before the first event.
-func New() *State { return &State{made: map[uint64]event.Message{}} }
+func New() *State {
+	return &State{made: map[uint64]event.Message{}, keys: map[string]bool{}, calls: newCallCounts()}
+}
 
 // Seq is the sequence number of the last event.
 func (s *State) Seq() uint64 { return s.seq }
@@ -90,6 +100,22 @@ func (s *State) Stop() *Stop { return s.stop }
 
 // Outcome is how the task ended; nil when it did not.
 func (s *State) Outcome() *Outcome { return s.outcome }
+
+// Unjudged are the calls of the reply that is not judged yet.
+func (s *State) Unjudged() []event.ToolCall {
+	if s.reply == nil {
+		return nil
+	}
+	return s.reply.Message.ToolCalls
+}
+
+// Prompt gives the messages of a model call.
+func (s *State) Prompt(c *event.Compaction) []event.Message {
+	if c == nil {
+		return s.conv.Prompt()
+	}
+	return s.conv.Excerpt(int(c.From), int(c.To), c.Prompt)
+}
 
 // tool finds a tool that the task offers.
 func (s *State) tool(name string) *event.ToolSpec {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/axishost/axishost/abi"
@@ -41,19 +42,24 @@ func TestAnyWorld(t *testing.T) {
 }
 
 func (w *world) task() event.TaskCreated {
-	config := fmt.Sprintf(`{"conversation":{"max_turns":%d,"max_goal_retries":1,"assistant_rollback":{"max_rollbacks":2}},"limits":{"model_retries":1,"parallel_tools":%d}}`,
-		rapid.IntRange(1, 8).Draw(w.t, "turns"), rapid.IntRange(1, 3).Draw(w.t, "parallel"))
-	created := event.TaskCreated{Goal: "g", Config: json.RawMessage(config)}
+	config := fmt.Sprintf(`{"conversation":{"max_turns":%d,"max_goal_retries":1,"assistant_rollback":{"max_rollbacks":2},"context_limit":{"window":%d}},
+		"limits":{"model_retries":1,"parallel_tools":%d,"max_output_tokens":20,"tool_calls_per_task":%s,"tool_calls_per_tool":%s,"tool_calls_per_reply":%s},
+		"compaction":{"threshold_tokens":%s,"keep_recent":%d}}`,
+		rapid.IntRange(1, 10).Draw(w.t, "turns"), rapid.SampledFrom([]int{60, 120, 100000}).Draw(w.t, "window"), rapid.IntRange(1, 3).Draw(w.t, "parallel"),
+		w.limit("per task"), w.limit("per tool"), w.limit("per reply"),
+		rapid.SampledFrom([]string{"null", "40", "80"}).Draw(w.t, "threshold"), rapid.IntRange(0, 4).Draw(w.t, "recent"))
+	created := event.TaskCreated{Goal: "g", Config: json.RawMessage(strings.Join(strings.Fields(config), ""))}
 	if rapid.Bool().Draw(w.t, "recipe") {
 		created.Recipe = &event.Plugin{Name: "r", Digest: "d"}
-		for _, hook := range []abi.Hook{abi.HookStart, abi.HookRefusal, abi.HookFormatError, abi.HookDirectFinal, abi.HookFinalOutput, abi.HookVerify} {
+		for _, hook := range []abi.Hook{abi.HookStart, abi.HookRefusal, abi.HookFormatError, abi.HookDirectFinal, abi.HookFinalOutput, abi.HookVerify, abi.HookDedupe, abi.HookToolOutcome, abi.HookRepairArguments, abi.HookCompact} {
 			if rapid.Bool().Draw(w.t, string(hook)) {
 				created.Recipe.Hooks = append(created.Recipe.Hooks, string(hook))
 			}
 		}
 	}
 	created.Tools = []event.Plugin{{Name: "p", Tools: []event.ToolSpec{
-		{Name: "a", Schema: json.RawMessage("{}")}, {Name: "b", Schema: json.RawMessage("{}")},
+		{Name: "a", Schema: json.RawMessage("{}"), Effect: "pure"},
+		{Name: "b", Schema: json.RawMessage("{}"), Effect: rapid.SampledFrom([]string{"read", "idempotent"}).Draw(w.t, "effect")},
 	}}}
 	return created
 }
@@ -80,12 +86,20 @@ func (w *world) step() {
 	}
 }
 
+func (w *world) limit(name string) string {
+	return rapid.SampledFrom([]string{"null", "null", "1", "3"}).Draw(w.t, name)
+}
+
 func (w *world) consult() []event.Answer {
 	outputs := map[abi.Hook][]string{
 		abi.HookStart: {`{"system":""}`, `{"system":"s","user":"u"}`}, abi.HookRefusal: {`{"keywords":["no"]}`, `{"keywords":[]}`},
 		abi.HookFormatError: {`{"keywords":["x"]}`, `{"keywords":["x"],"strategy":"rollback"}`, `{"keywords":[]}`},
 		abi.HookDirectFinal: {"", "4"}, abi.HookFinalOutput: {"", "4"},
-		abi.HookVerify: {`{"verified":true}`, `{"verified":false,"reason":"no"}`},
+		abi.HookVerify:          {`{"verified":true}`, `{"verified":false,"reason":"no"}`},
+		abi.HookDedupe:          {"", "k1", "k2"},
+		abi.HookToolOutcome:     {`{"verdict":"ok"}`, `{"verdict":"rollback"}`},
+		abi.HookRepairArguments: {`{"x":1}`},
+		abi.HookCompact:         {`{"from":1,"to":3}`, `{"from":2,"discard":true}`, `{"from":0,"to":1000}`, `{"from":2,"to":5,"prompt":"p"}`},
 	}
 	var answers []event.Answer
 	for {
@@ -94,7 +108,7 @@ func (w *world) consult() []event.Answer {
 			return answers
 		}
 		for _, q := range questions {
-			a := event.Answer{Hook: string(q.Hook)}
+			a := event.Answer{Hook: string(q.Hook), Call: q.Call}
 			switch rapid.IntRange(0, 4).Draw(w.t, "answer") {
 			case 0:
 				a.Fault = "trap"
@@ -110,7 +124,7 @@ func (w *world) consult() []event.Answer {
 func (w *world) model() Input {
 	if rapid.IntRange(0, 5).Draw(w.t, "fails") == 0 {
 		return ModelFailed{
-			Failure:   event.ModelFailed{Class: "transient", Reason: "busy", Answered: rapid.Bool().Draw(w.t, "answered")},
+			Failure:   event.ModelFailed{Class: rapid.SampledFrom([]string{"transient", ClassContextLimit}).Draw(w.t, "class"), Reason: "busy", Answered: rapid.Bool().Draw(w.t, "answered")},
 			Retryable: rapid.Bool().Draw(w.t, "retryable"), Jitter: rapid.Int64Range(0, 65535).Draw(w.t, "jitter"),
 		}
 	}
@@ -118,6 +132,7 @@ func (w *world) model() Input {
 		Message:      event.Message{Content: rapid.SampledFrom([]string{"", "text", "<tool_call>"}).Draw(w.t, "content")},
 		FinishReason: rapid.SampledFrom([]string{"stop", "stop", "length"}).Draw(w.t, "finish"),
 	}
+	reply.Usage.Prompt = rapid.SampledFrom([]int64{0, 10, 100}).Draw(w.t, "observed")
 	for range rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(w.t, "calls") {
 		reply.Message.ToolCalls = append(reply.Message.ToolCalls, event.ToolCall{
 			ID:        rapid.SampledFrom([]string{"", "same", "other"}).Draw(w.t, "id"),
@@ -170,7 +185,7 @@ func (w *world) requirePaired() {
 		return // nothing is sent
 	}
 	var open []event.ToolCall
-	for m := range w.state.Conversation().Prompt() {
+	for _, m := range w.state.Conversation().Prompt() {
 		if m.Role == event.RoleTool {
 			require.NotEmpty(w.t, open, "a result without its call")
 			require.Equal(w.t, open[0].ID, m.ToolCallID, "a result out of order")

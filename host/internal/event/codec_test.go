@@ -18,19 +18,28 @@ var update = flag.Bool("update", false, "write the golden files of types that ha
 func samples() []Payload {
 	answer := "391"
 	message := Message{
-		Role: RoleAssistant, Content: "text <b> 答", Reasoning: "why", Name: "n", ToolCallID: "id",
+		Role: RoleAssistant, Tokens: 12, Content: "text <b> 答", Reasoning: "why", Name: "n", ToolCallID: "id",
 		ToolCalls: []ToolCall{{ID: "c1", Name: "calc", Arguments: `{"expression":"1"}`}},
 	}
 	head := Head{
 		Stage: "assistant_completed", Turns: 3, Rollbacks: 1, Reprompts: 1, Rejections: 1,
-		Trigger: "turn_limit", HasPrompt: true, FinalPrompted: true,
+		Trigger: "turn_limit", HasPrompt: true, FinalPrompted: true, MaxTurns: new(int64(9)),
 	}
 	info := Info{
-		ToolRequestCount: 1, FinishReason: "length", HadContent: true, RefusalKeywords: []string{"sorry"},
+		ToolRequestCount: 1, FinishReason: "length", HadContent: new(true), RefusalKeywords: []string{"sorry"},
 		FormatKeywords: []string{"<tool_call>"}, FormatStrategy: "reprompt", OffendingPreview: "<tool_call>",
-		OffendingLength: 11, RollbackReason: "assistant_refusal", RollbackCount: 1, AssistantRollbacks: 1,
+		OffendingLength: 11, RollbackReason: "assistant_refusal", RollbackCount: new(int64(1)), AssistantRollbacks: 1,
 		DirectAnswer: &answer, DirectAnswerPreview: "391", FinalizationTrigger: "turn_limit",
-		HasEarlyStopPrompt: true, GoalRejectedReason: "no", VisibleMessages: 4, Messages: 5, Appended: 1, AssistantTurn: 3,
+		HasEarlyStopPrompt: new(true), GoalRejectedReason: "no", ForceFinalizeStage: "force_final_await_assistant",
+		BudgetStop: true, ForceRecovery: true, TokenRecovery: true, ContextRecovery: true, SkippedFinal: true,
+		SkippedTurnLimit: true, SkippedContextLimit: true, SkippedExhausted: true,
+		Context: &ContextEstimate{
+			Prompt: 1, Reserved: 2, Margin: 3, Total: 4, Remaining: new(int64(5)), MinGeneration: 6, Warning: 7,
+			Window: new(int64(8)), HardStop: true, NeedsFinal: true, Exceeds: true, Detection: "provider_error",
+			PromptFit:     &PromptFit{WithPrompt: 9, Remaining: new(int64(10)), Fits: true},
+			ProviderError: json.RawMessage(`{"message":"too long"}`),
+		},
+		VisibleMessages: 4, Messages: 5, Appended: 1, AssistantTurn: 3,
 	}
 	return []Payload{
 		&TaskCreated{
@@ -41,20 +50,23 @@ func samples() []Payload {
 		},
 		&Claimed{Worker: "w:1", Fence: 2},
 		&RecipeConsulted{Digest: "aa", Answers: []Answer{
-			{Hook: "refusal", Decided: true, Output: `{"keywords":[]}`}, {Hook: "verify", Fault: "trap"}}},
-		&MessageAppended{Message: &message, Of: 7},
+			{Hook: "refusal", Decided: true, Output: `{"keywords":[]}`}, {Hook: "dedupe", Call: 1, Fault: "trap"}}},
+		&MessageAppended{Message: &message, Of: 7, Joined: true},
+		&MarkerAppended{Name: "compaction", Content: `{"summary": "s"}`},
+		&PromptObserved{Tokens: 12},
+		&ConversationReset{},
 		&RollbackMarked{Count: 1, Reason: "assistant_refusal"},
 		&FinalizationForced{Trigger: "turn_limit", HasPrompt: true},
-		&Decided{Operation: "assistant", StagePath: []string{"a", "b"}, Head: head, Info: info},
-		&ModelRequested{Ordinal: 2, Messages: 4},
+		&Decided{Operation: "assistant", StagePath: []string{"a", "b"}, Head: head, Info: &info},
+		&ModelRequested{Ordinal: 2, Messages: 4, Compaction: &Compaction{From: 2, To: 4, Prompt: "sum up"}},
 		&ModelReplied{Message: message, FinishReason: "stop", Usage: Usage{Prompt: 1, Completion: 2, Reported: true}, Model: "m"},
 		&ModelFailed{Class: "transient", Status: 503, Reason: "busy", Answered: true},
-		&ToolRequested{CallID: "c1", Tool: "calc", Arguments: "{}", OperationID: "op"},
+		&ToolRequested{CallID: "c1", Tool: "calc", Arguments: "{}", OperationID: "op", Repaired: "{}", Repairs: []string{"coerce"}, Key: "k"},
 		&ToolAuthorized{},
 		&StepDenied{Reason: "unknown_tool", Text: "There is no tool."},
 		&ToolStarted{},
-		&ToolSucceeded{Result: "391", Evidence: json.RawMessage(`[1]`)},
-		&ToolFailed{Class: "permanent", Reason: "r", Fault: true},
+		&ToolSucceeded{Result: "391", Tokens: 6, Evidence: json.RawMessage(`[1]`)},
+		&ToolFailed{Class: "permanent", Reason: "r", Tokens: 6, Fault: true},
 		&RetryScheduled{At: 12},
 		&ObservationRecorded{},
 		&GoalVerified{Verified: VerifiedRecipe, Evidence: json.RawMessage(`{"step":1}`)},

@@ -61,6 +61,9 @@ const (
 	TypeRecipeConsulted     Type = "RecipeConsulted"
 	TypeMessageAppended     Type = "MessageAppended"
 	TypeRollbackMarked      Type = "RollbackMarked"
+	TypeMarkerAppended      Type = "MarkerAppended"
+	TypePromptObserved      Type = "PromptObserved"
+	TypeConversationReset   Type = "ConversationReset"
 	TypeFinalizationForced  Type = "FinalizationForced"
 	TypeDecided             Type = "Decided"
 	TypeModelRequested      Type = "ModelRequested"
@@ -94,6 +97,12 @@ func fresh(t Type) Payload {
 		return &MessageAppended{}
 	case TypeRollbackMarked:
 		return &RollbackMarked{}
+	case TypeMarkerAppended:
+		return &MarkerAppended{}
+	case TypePromptObserved:
+		return &PromptObserved{}
+	case TypeConversationReset:
+		return &ConversationReset{}
 	case TypeFinalizationForced:
 		return &FinalizationForced{}
 	case TypeDecided:

@@ -16,6 +16,8 @@ type Message struct {
 	Name       string     `json:"name,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
+	// Tokens is what the host's tokenizer counted; 0 when it did not.
+	Tokens int64 `json:"tokens,omitempty"`
 }
 
 // ToolCall is a call that the model made: the endpoint's own bytes, never repaired here.

@@ -9,6 +9,15 @@ type ModelRequested struct {
 	Ordinal int64 `json:"ordinal"`
 	// Messages is how many are visible.
 	Messages int64 `json:"messages"`
+	// Compaction, where it is set, asks for a summary instead of a turn.
+	Compaction *Compaction `json:"compaction,omitempty"`
+}
+
+// Compaction says which visible messages a summary is to stand for, and how the model is asked for it.
+type Compaction struct {
+	From   int64  `json:"from"`
+	To     int64  `json:"to"` // exclusive
+	Prompt string `json:"prompt"`
 }
 
 // ModelReplied holds a whole reply.
@@ -37,6 +46,11 @@ type ToolRequested struct {
 	CallID    string `json:"call_id"`
 	Tool      string `json:"tool"`
 	Arguments string `json:"arguments"`
+	// Repaired are the arguments that the tool gets, where the model's own were repaired; Repairs says how.
+	Repaired string   `json:"repaired,omitempty"`
+	Repairs  []string `json:"repairs,omitempty"`
+	// Key is what the recipe calls this query; the same key again is the same query.
+	Key string `json:"key,omitempty"`
 	// OperationID is the same over all attempts of the step.
 	OperationID string `json:"operation_id"`
 }
@@ -46,7 +60,9 @@ type ToolAuthorized struct{}
 
 // StepDenied says that the step does not run, and what the model is told.
 type StepDenied struct {
-	Reason string `json:"reason"` // unknown_tool or invalid_arguments
+	// Reason is unknown_tool, invalid_arguments, per_reply_limit, per_task_limit, per_tool_limit or
+	// same_arguments.
+	Reason string `json:"reason"`
 	Text   string `json:"text"`
 }
 
@@ -55,7 +71,9 @@ type ToolStarted struct{}
 
 // ToolSucceeded holds what the tool gave.
 type ToolSucceeded struct {
-	Result   string          `json:"result"`
+	Result string `json:"result"`
+	// Tokens is what the result counts; 0 when it was not counted.
+	Tokens   int64           `json:"tokens,omitempty"`
 	Evidence json.RawMessage `json:"evidence,omitempty"`
 }
 
@@ -63,6 +81,7 @@ type ToolSucceeded struct {
 type ToolFailed struct {
 	Class  string `json:"class"`
 	Reason string `json:"reason"`
+	Tokens int64  `json:"tokens,omitempty"`
 	// Fault tells that the plugin failed, not that the tool said so.
 	Fault bool `json:"fault,omitempty"`
 }

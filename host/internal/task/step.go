@@ -67,6 +67,8 @@ type Step struct {
 	// Started is the sequence number of the event that started it, Settled of the one that settled it.
 	Started uint64
 	Settled uint64
+	// Class is the class of the failure, where it failed.
+	Class string
 	// Fault is why the plugin failed, where that is what settled it.
 	Fault string
 
@@ -98,7 +100,7 @@ func (s *Step) Apply(e *event.Event) error {
 	case *event.ToolStarted:
 		s.Started, s.Attempt, s.Fault = e.Seq, e.Attempt, ""
 	case *event.ToolFailed:
-		s.Settled = e.Seq
+		s.Settled, s.Class = e.Seq, p.Class
 		if p.Fault {
 			s.Fault = p.Reason
 		}

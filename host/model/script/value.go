@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -102,29 +103,9 @@ func nearest(key string, fields []field) string {
 	key = strings.ToLower(key[:min(len(key), 40)])
 	best, fewest := "", 1000
 	for _, f := range fields {
-		if n := edits(key, f.key); n < fewest {
+		if n := levenshtein.ComputeDistance(key, f.key); n < fewest {
 			best, fewest = f.key, n
 		}
 	}
 	return best
-}
-
-// edits is the Levenshtein distance in bytes.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }
