@@ -20,7 +20,7 @@ func (d *draft) reply(op Reply) error {
 	case d.stage.Action() != CallModel:
 		return &StageError{Operation: op.name(), Stage: d.stage}
 	}
-	if op.Observed > 0 {
+	if op.Observed > 0 && d.s.tracks() {
 		d.events = append(d.events, &event.PromptObserved{Tokens: op.Observed})
 		d.s.observe(&d.window, op.Observed)
 	}

@@ -18,7 +18,8 @@ func (c *Config) dueForCompaction(stage conv.Stage, tokens int64) bool {
 // wantsCompactionPlan tells whether the recipe is to say what is replaced.
 func (s *State) wantsCompactionPlan() bool {
 	return len(s.steps) == 0 && s.conv.Stage().Action() == conv.CallModel && !s.compacted &&
-		hasHook(s.created, string(abi.HookCompact)) && s.config.dueForCompaction(s.conv.Stage(), s.conv.Tokens())
+		hasHook(s.created, string(abi.HookCompact)) && s.config.dueForCompaction(s.conv.Stage(), s.conv.Tokens()) &&
+		!s.config.spentAll(s.conv.Stage(), s.spent)
 }
 
 // compactQuestion describes what is visible, without its text.

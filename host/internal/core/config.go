@@ -51,6 +51,9 @@ type Limits struct {
 	RetryMax  int64 `json:"retry_max_ms"`
 	// MaxOutputTokens is what a reply may use: the room that is kept for it in the context window.
 	MaxOutputTokens int64 `json:"max_output_tokens"`
+	// TokensPerTask is how many tokens, prompt and completion, the endpoint may count for the task before the
+	// final turn is forced; that turn is still paid for. Null is no bound.
+	TokensPerTask *int64 `json:"tokens_per_task"`
 	// Calls that run: of one reply, of the task, of each tool, and of one tool with the same arguments in a
 	// row. Null is no bound.
 	CallsPerReply *int64 `json:"tool_calls_per_reply"`
@@ -110,7 +113,7 @@ func (c *Config) Validate() error {
 		key   string
 		value *int64
 	}{
-		{"tool_calls_per_reply", c.Limits.CallsPerReply}, {"tool_calls_per_task", c.Limits.CallsPerTask},
+		{"tokens_per_task", c.Limits.TokensPerTask}, {"tool_calls_per_reply", c.Limits.CallsPerReply}, {"tool_calls_per_task", c.Limits.CallsPerTask},
 		{"tool_calls_per_tool", c.Limits.CallsPerTool}, {"tool_calls_same_arguments", c.Limits.SameArguments},
 	} {
 		if l.value != nil && *l.value < 1 {

@@ -22,7 +22,7 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 	if _, begins := in.(TaskSubmitted); s.created == nil && !begins {
 		return nil, errors.New("there is no such task")
 	}
-	d := &draft{s: s, task: s.task, config: &s.config, now: now, seq: s.seq, answered: s.answered}
+	d := &draft{s: s, task: s.task, config: &s.config, now: now, seq: s.seq, answered: s.answered, spent: s.spent}
 	var err error
 	switch in := in.(type) {
 	case TaskSubmitted:
@@ -58,6 +58,7 @@ type draft struct {
 	now      int64
 	seq      uint64 // of the last event so far
 	answered int64  // model calls answered, the events so far included
+	spent    int64  // tokens, the same
 	events   []*event.Event
 	misfits  map[int]string
 	calls    callCounts // of tools, those that this input starts included
@@ -139,13 +140,21 @@ func (d *draft) apply(c *conv.State, op conv.Operation, cause uint64) error {
 	return d.next(decision)
 }
 
-// next asks the model for its next turn, where the conversation waits for one and is not to be compacted
-// first.
+// next asks the model for its next turn, where the conversation waits for one and nothing is to be done
+// first: the budget is used up, or the conversation is to be compacted.
 func (d *draft) next(decision *conv.Decision) error {
-	if decision.Stage.Action() == conv.CallModel && !d.config.dueForCompaction(decision.Stage, decision.Tokens) {
+	if decision.Stage.Action() == conv.CallModel && !d.config.spentAll(decision.Stage, d.spent) &&
+		!d.config.dueForCompaction(decision.Stage, decision.Tokens) {
 		d.requestModel(d.seq, int(decision.Info.VisibleMessages), 1, nil)
 	}
 	return nil
+}
+
+// spentAll tells whether the token budget is used up before the turn that stage waits for. The final turn is
+// what the budget's end leads to.
+func (c *Config) spentAll(stage conv.Stage, spent int64) bool {
+	limit := c.Limits.TokensPerTask
+	return limit != nil && spent >= *limit && stage != conv.ForceFinal
 }
 
 // record adds the events of a decision. A message that another event holds is not stored again.
@@ -159,7 +168,7 @@ func (d *draft) record(decision *conv.Decision, cause uint64) {
 }
 
 // advance goes on where nothing is under way: the steps of a batch were all denied, the calls of a reply were
-// made before, or the conversation is to be compacted.
+// made before, the budget is used up, or the conversation is to be compacted.
 func (d *draft) advance() error {
 	s := d.s
 	switch {
@@ -170,10 +179,13 @@ func (d *draft) advance() error {
 	case s.conv.Stage() == conv.AwaitTools:
 		_, err := d.rollBackBatch(conv.ReasonDuplicateQuery, s.seq)
 		return err
-	case s.request == 0 && s.retryAt == 0 && s.conv.Stage().Action() == conv.CallModel:
+	case s.request != 0 || s.retryAt != 0 || s.conv.Stage().Action() != conv.CallModel:
+		return nil
+	case s.config.spentAll(s.conv.Stage(), s.spent):
+		return d.apply(s.conv, conv.ForceFinalize{Trigger: conv.TriggerBudgetLimit}, s.seq)
+	default:
 		return d.compact(nil, s.seq)
 	}
-	return nil
 }
 
 // environment is what surrounds a task's conversation.

@@ -24,6 +24,7 @@ func (d *draft) modelReplied(in ModelReplied) error {
 	e := d.emit(&reply, s.request)
 	e.Actor, e.Actor.ID = modelActor, reply.Model
 	d.answered++
+	d.spent += reply.Usage.Prompt + reply.Usage.Completion
 	if s.compaction != nil {
 		return d.summarised(reply.Message.Content, e.Seq)
 	}

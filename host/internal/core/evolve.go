@@ -75,6 +75,7 @@ func (s *State) evolveCreated(e *event.Event, p *event.TaskCreated) error {
 func (s *State) evolveModelReplied(e *event.Event, p *event.ModelReplied) {
 	s.request, s.failures = 0, 0
 	s.answered++
+	s.spent += p.Usage.Prompt + p.Usage.Completion
 	if s.compaction != nil {
 		s.compaction = nil
 		return

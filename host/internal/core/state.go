@@ -47,6 +47,8 @@ type State struct {
 	answered int64
 	failures int64
 	retryAt  int64
+	// spent counts the tokens of all replies, as the endpoint reported them.
+	spent int64
 
 	// compaction is what the request under way, or waited for, asks a summary of; compacted tells that one
 	// was tried since the last step.

@@ -43,10 +43,10 @@ func TestAnyWorld(t *testing.T) {
 
 func (w *world) task() event.TaskCreated {
 	config := fmt.Sprintf(`{"conversation":{"max_turns":%d,"max_goal_retries":1,"assistant_rollback":{"max_rollbacks":2},"context_limit":{"window":%d}},
-		"limits":{"model_retries":1,"parallel_tools":%d,"max_output_tokens":20,"tool_calls_per_task":%s,"tool_calls_per_tool":%s,"tool_calls_per_reply":%s},
+		"limits":{"model_retries":1,"parallel_tools":%d,"max_output_tokens":20,"tokens_per_task":%s,"tool_calls_per_task":%s,"tool_calls_per_tool":%s,"tool_calls_per_reply":%s},
 		"compaction":{"threshold_tokens":%s,"keep_recent":%d}}`,
 		rapid.IntRange(1, 10).Draw(w.t, "turns"), rapid.SampledFrom([]int{60, 120, 100000}).Draw(w.t, "window"), rapid.IntRange(1, 3).Draw(w.t, "parallel"),
-		w.limit("per task"), w.limit("per tool"), w.limit("per reply"),
+		rapid.SampledFrom([]string{"null", "null", "50", "150"}).Draw(w.t, "tokens"), w.limit("per task"), w.limit("per tool"), w.limit("per reply"),
 		rapid.SampledFrom([]string{"null", "40", "80"}).Draw(w.t, "threshold"), rapid.IntRange(0, 4).Draw(w.t, "recent"))
 	created := event.TaskCreated{Goal: "g", Config: json.RawMessage(strings.Join(strings.Fields(config), ""))}
 	if rapid.Bool().Draw(w.t, "recipe") {
