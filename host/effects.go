@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/core"
@@ -152,7 +153,7 @@ func (r *run) request(e core.CallModel) model.Request {
 			Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, Name: m.Name, ToolCallID: m.ToolCallID,
 		}
 		for _, c := range m.ToolCalls {
-			c.Arguments = sendable(c.Arguments)
+			c.Name, c.Arguments = sendableName(c.Name), sendable(c.Arguments)
 			out.ToolCalls = append(out.ToolCalls, model.ToolCall(c))
 		}
 		req.Messages = append(req.Messages, out)
@@ -168,10 +169,26 @@ func (r *run) request(e core.CallModel) model.Request {
 	return req
 }
 
-// sendable gives arguments that can be sent back: endpoints answer a history with broken JSON in it with an
-// error each time. The model still sees what it wrote.
+// sendableName gives a tool name that can be sent back: endpoints refuse a history with a name that no tool
+// could have, each time.
+func sendableName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || (r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r))) {
+			return r
+		}
+		return '_'
+	}, name)
+	if name == "" {
+		return "unknown"
+	}
+	return name[:min(len(name), abi.MaxNameBytes)]
+}
+
+// sendable gives arguments that can be sent back: endpoints answer a history with something else than a JSON
+// object in it with an error each time. The model still sees what it wrote.
 func sendable(arguments string) string {
-	if arguments == "" || json.Valid([]byte(arguments)) {
+	var object map[string]json.RawMessage
+	if arguments == "" || (json.Unmarshal([]byte(arguments), &object) == nil && object != nil) {
 		return arguments
 	}
 	b, _ := json.Marshal(map[string]string{"malformed_arguments": arguments}) // strings alone

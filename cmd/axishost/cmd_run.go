@@ -166,9 +166,9 @@ func (a *app) report(r *host.Result, err error, f *modelFlags) error {
 func partialReason(name string) string {
 	switch name {
 	case "assistant_tool_calls_rejected_force_final":
-		return "the model called tools in its last turn (conversation.max_turns bounds the turns)"
+		return "the model called tools in its last turn"
 	case "assistant_terminated_token_exceed":
-		return "the reply ran into the model's token limit"
+		return "the model's token limit or context window leaves no room for a reply"
 	case "no_answer":
 		return "the last reply held no answer"
 	case "goal_rejected":

@@ -13,7 +13,7 @@ func (t *Timeline) decided(p *event.Decided) []Line {
 	path := Line{Detail, "", strings.Join(p.StagePath, " → ")}
 	var lines []Line
 	if t.compaction != nil {
-		lines = append(lines, Line{Notice, "compact", "the summary is no shorter than what it sums up"})
+		lines = append(lines, Line{Notice, "compact", "the summary cannot be used: it is cut off, no plain text, or no shorter than what it sums up"})
 		t.reply, t.compaction = nil, nil
 	}
 	if t.reply != nil {
@@ -51,7 +51,7 @@ func because(p *event.Decided) []Line {
 	case i.RollbackReason != "":
 		return notice("hidden: a malformed tool call (%s); asked again, %s", list(i.FormatKeywords), inRow)
 	case i.Context != nil:
-		return contextLines(i)
+		return contextLines(i, p.Operation == "context_error")
 	case len(i.FormatKeywords) > 0:
 		return notice("malformed tool call (%s): asked for a valid one, reprompt %d in a row", list(i.FormatKeywords), p.Head.Reprompts)
 	case p.Operation == "reopen":
@@ -60,9 +60,9 @@ func because(p *event.Decided) []Line {
 	return nil
 }
 
-func contextLines(i *event.Info) []Line {
+func contextLines(i *event.Info, told bool) []Line {
 	room := "the endpoint calls the prompt too long"
-	if i.Context.Window != nil {
+	if !told && i.Context.Window != nil {
 		room = fmt.Sprintf("the prompt counts %d tokens of a window of %d", i.Context.Prompt, *i.Context.Window)
 	}
 	switch {

@@ -46,8 +46,8 @@ type Config struct {
 	KeepCalls bool `json:"context_rollback_keeps_calls"`
 	// SilentFinal forces the final turn without a word, and without hiding anything.
 	SilentFinal bool `json:"silent_finalization"`
-	// ToolResultRole is the role that results are sent in: tool, or user for endpoints that know no tools; calls
-	// and results are then told as text.
+	// ToolResultRole is the role that results are sent in: tool, or user for endpoints that take no tool
+	// messages; calls and results are then told as text.
 	ToolResultRole string `json:"tool_result_role"`
 	// KeepToolResults is how many tool results, from the latest, are shown to the model whole; -1 is all.
 	KeepToolResults int64 `json:"keep_tool_result"`
@@ -112,8 +112,14 @@ func DefaultConfig() Config {
 func (c *Config) Validate() error {
 	var problems []error
 	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	if _, err := c.userMessage("task"); err != nil {
+	switch m, err := c.userMessage("\x00"); {
+	case err != nil:
 		add("user_prompt_template: %w", err)
+	case !strings.Contains(m, "\x00"):
+		add("user_prompt_template %q must hold {task}: the model would never see the task", c.UserPromptTemplate)
+	}
+	if l := &c.ContextLimit; l.Window != nil && *l.Window > 0 && (l.SafetyMargin >= *l.Window || l.MinGeneration >= *l.Window-l.SafetyMargin) {
+		add("context_limit.safety_margin and min_tokens_for_generation leave no room in a window of %d", *l.Window)
 	}
 	if c.FinalResponsePrompt != nil && *c.FinalResponsePrompt == "" {
 		add("final_response_prompt must be null or a text; it is empty")

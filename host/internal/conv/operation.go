@@ -7,6 +7,9 @@ import (
 	"github.com/axishost/axishost/host/internal/event"
 )
 
+// OperationTools is the name under which [Results] stand in a decision.
+const OperationTools = "tools"
+
 // Operation is one thing that happens to a conversation.
 type Operation interface{ name() string }
 
@@ -100,7 +103,7 @@ type ForceFinalize struct{ Trigger string }
 
 func (Init) name() string              { return "init" }
 func (Reply) name() string             { return "assistant" }
-func (Results) name() string           { return "tools" }
+func (Results) name() string           { return OperationTools }
 func (Observe) name() string           { return "observe" }
 func (ResetRollbacks) name() string    { return "reset_rollbacks" }
 func (RollbackToolCalls) name() string { return "rollback_tool_calls" }

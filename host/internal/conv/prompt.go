@@ -8,7 +8,7 @@ import (
 
 // What is put into a prompt where what is visible would be refused.
 const (
-	textNotRun   = "This call was not run."
+	textNotRun   = "There is no result: this call was not run, or its result is not shown any more."
 	textContinue = "Go on with the task."
 )
 
@@ -29,11 +29,15 @@ func (s *State) Prompt() []event.Message {
 	return b.out
 }
 
-// Excerpt gives the visible messages from i to j, in the form of a prompt, with a question behind them.
+// Excerpt gives the visible messages from i to j, in the form of a prompt, with the task before them and a
+// question behind.
 func (s *State) Excerpt(i, j int, question string) []event.Message {
-	b := promptBuilder{told: s.config.ToolResultRole == event.RoleUser}
-	for ; i < j; i++ {
-		b.add(s.window.at(i).message)
+	b := promptBuilder{told: true} // no tools are offered for it, so none can stand in it
+	for n := range j {
+		m := s.window.at(n).message
+		if n >= i || m.Role == event.RoleSystem || (m.Role == event.RoleUser && n < 2) {
+			b.add(m)
+		}
 	}
 	b.add(&event.Message{Role: event.RoleUser, Content: question})
 	return b.out
@@ -60,6 +64,9 @@ func (b *promptBuilder) add(m *event.Message) {
 	case event.RoleSystem:
 		b.out = append(b.out, *m)
 	default:
+		if m.Role == event.RoleAssistant && len(m.ToolCalls) == 0 && strings.TrimSpace(m.Content) == "" {
+			return // endpoints refuse a message with nothing in it
+		}
 		if b.told && len(m.ToolCalls) > 0 {
 			m = asText(m)
 		}

@@ -105,7 +105,7 @@ func (s *State) estimate(w *window, x *extras) int64 {
 
 // tracked is the estimate of a window where one is kept by increments, else 0.
 func (s *State) tracked(w *window) int64 {
-	if !s.tracks() || s.cutoff(w) > 0 {
+	if !s.tracks() {
 		return 0
 	}
 	return s.estimate(w, &s.plain)

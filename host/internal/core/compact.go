@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/conv"
@@ -64,34 +65,43 @@ func (d *draft) compact(answers []event.Answer, cause uint64) error {
 }
 
 // compactionPlan gives what is to be replaced; nil for nothing. A plan of the recipe's that does not fit what
-// is visible is none.
+// is visible, parts a call from its results, or drops the task, is no decision: the host's own then holds.
 func (s *State) compactionPlan(answers []event.Answer) (plan *event.Compaction, discard bool) {
 	plan = s.hostPlan()
 	var out abi.CompactOutput
 	if a := answered(answers, abi.HookCompact); a != nil && a.Decided && json.Unmarshal([]byte(a.Output), &out) == nil {
-		if out.Discard {
-			if out.From < 1 || out.From >= s.conv.Len() {
-				return nil, false
-			}
-			return &event.Compaction{From: int64(out.From)}, true
+		own := &event.Compaction{From: int64(out.From), To: int64(out.To), Prompt: out.Prompt}
+		if own.Prompt == "" {
+			own.Prompt = s.config.Compaction.Prompt
 		}
-		plan = &event.Compaction{From: int64(out.From), To: int64(out.To), Prompt: out.Prompt}
-		if plan.Prompt == "" {
-			plan.Prompt = s.config.Compaction.Prompt
+		switch {
+		case out.Discard && out.From >= s.opening() && out.From < s.conv.Len() && s.between(out.From):
+			return &event.Compaction{From: own.From}, true
+		case !out.Discard && out.From >= 0 && out.To <= s.conv.Len() && s.between(out.From) && s.between(out.To):
+			return own, false
 		}
 	}
-	if plan == nil || plan.From < 0 || plan.To > int64(s.conv.Len()) || plan.To-plan.From < 2 || !s.whole(plan) {
+	if plan.To-plan.From < 2 {
 		return nil, false
 	}
 	return plan, false
 }
 
+// opening counts the messages that a conversation begins with: the system's and the task.
+func (s *State) opening() int {
+	n := 0
+	for n < s.conv.Len() && (s.conv.At(n).Role == event.RoleSystem || s.conv.At(n).Role == event.RoleUser) {
+		n++
+	}
+	return n
+}
+
+// between tells whether the list can be cut before i: a call stays with its results.
+func (s *State) between(i int) bool { return i == s.conv.Len() || s.conv.At(i).Role != event.RoleTool }
+
 // hostPlan keeps the beginning (system message and task) and the latest messages.
 func (s *State) hostPlan() *event.Compaction {
-	from, n := 0, s.conv.Len()
-	for from < n && (s.conv.At(from).Role == event.RoleSystem || s.conv.At(from).Role == event.RoleUser) {
-		from++
-	}
+	from, n := s.opening(), s.conv.Len()
 	to := max(from, n-int(s.config.Compaction.KeepRecent))
 	for to > from && to < n && s.conv.At(to).Role == event.RoleTool {
 		to-- // a call stays with its results
@@ -99,16 +109,20 @@ func (s *State) hostPlan() *event.Compaction {
 	return &event.Compaction{From: int64(from), To: int64(to), Prompt: s.config.Compaction.Prompt}
 }
 
-// whole tells whether a plan leaves no call without its results, nor results without their call.
-func (s *State) whole(plan *event.Compaction) bool {
-	return s.conv.At(int(plan.From)).Role != event.RoleTool &&
-		(plan.To == int64(s.conv.Len()) || s.conv.At(int(plan.To)).Role != event.RoleTool)
+// usableSummary is the text of a reply that can stand for what it sums up: one that is whole, and text alone;
+// empty for others.
+func usableSummary(reply *event.ModelReplied) string {
+	if len(reply.Message.ToolCalls) > 0 || reply.FinishReason == "length" || reply.FinishReason == "content_filter" {
+		return ""
+	}
+	return strings.TrimSpace(reply.Message.Content)
 }
 
 // summarised puts a summary in place of what it sums up. One that saves nothing would only be asked for
 // again: the final turn is forced instead.
-func (d *draft) summarised(summary string, cause uint64) error {
+func (d *draft) summarised(reply *event.ModelReplied, cause uint64) error {
 	s, plan := d.s, d.s.compaction
+	summary := usableSummary(reply)
 	before := int64(0)
 	for i := plan.From; i < plan.To; i++ {
 		before += conv.Counted{}.One(s.conv.At(int(i)))

@@ -105,6 +105,8 @@ func (c *Config) Validate() error {
 	}
 	if t := c.Compaction.Threshold; t != nil && (*t < 1 || c.Conversation.ContextLimit.Window == nil) {
 		problems = append(problems, errors.New("compaction.threshold_tokens must be at least 1, and needs conversation.context_limit.window"))
+	} else if w := c.Conversation.ContextLimit.Window; t != nil && *t >= *w {
+		problems = append(problems, fmt.Errorf("compaction.threshold_tokens must be below the window of %d; it is %d", *w, *t))
 	}
 	if c.Compaction.KeepRecent < 0 || c.Compaction.Prompt == "" {
 		problems = append(problems, errors.New("compaction.keep_recent must be 0 or more, and compaction.prompt not empty"))

@@ -143,6 +143,10 @@ func (d *draft) apply(c *conv.State, op conv.Operation, cause uint64) error {
 // next asks the model for its next turn, where the conversation waits for one and nothing is to be done
 // first: the budget is used up, or the conversation is to be compacted.
 func (d *draft) next(decision *conv.Decision) error {
+	if decision.Stage.Action() == conv.Done { // no room for another reply: results alone never complete a task
+		d.partial(decision.Stage.String(), "", d.seq)
+		return nil
+	}
 	if decision.Stage.Action() == conv.CallModel && !d.config.spentAll(decision.Stage, d.spent) &&
 		!d.config.dueForCompaction(decision.Stage, decision.Tokens) {
 		d.requestModel(d.seq, int(decision.Info.VisibleMessages), 1, nil)

@@ -26,7 +26,7 @@ func (d *draft) modelReplied(in ModelReplied) error {
 	d.answered++
 	d.spent += reply.Usage.Prompt + reply.Usage.Completion
 	if s.compaction != nil {
-		return d.summarised(reply.Message.Content, e.Seq)
+		return d.summarised(&reply, e.Seq)
 	}
 	if len(Questions(s, &reply, nil)) > 0 {
 		return nil // judged when the recipe has answered
@@ -35,15 +35,17 @@ func (d *draft) modelReplied(in ModelReplied) error {
 	return d.judge(&reply, e.Seq, nil, e.Seq)
 }
 
-// normalise gives a reply the form that later turns rely on: its role, and an id for each call, since an
-// endpoint that sends none still expects one back.
+// normalise gives a reply the form that later turns rely on: its role, and an id of its own for each
+// call, since an endpoint that sends none, or one for all, still expects one back.
 func normalise(m event.Message, ordinal int64) event.Message {
 	m.Role = event.RoleAssistant
 	calls := make([]event.ToolCall, len(m.ToolCalls))
+	seen := map[string]bool{"": true}
 	for i, c := range m.ToolCalls {
-		if c.ID == "" {
+		if seen[c.ID] {
 			c.ID = fmt.Sprintf("call_%d_%d", ordinal, i+1)
 		}
+		seen[c.ID] = true
 		calls[i] = c
 	}
 	if m.ToolCalls = calls; len(calls) == 0 {

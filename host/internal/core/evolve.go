@@ -120,7 +120,18 @@ func (s *State) evolveConversation(e *event.Event) error {
 	if err := conv.Evolve(s.conv, p); err != nil {
 		return err
 	}
+	switch p := p.(type) {
+	case *event.MarkerAppended:
+		clear(s.keys) // older results are gone: their queries may be made again
+	case *event.RollbackMarked:
+		if p.Reason == conv.ReasonContextLimit || p.Reason == conv.ReasonTokenExhaustion {
+			clear(s.keys)
+		}
+	}
 	if d, ok := p.(*event.Decided); ok {
+		if d.Operation == conv.OperationTools && d.Info.RollbackCount == nil {
+			s.remember()
+		}
 		// What was not taken up by now is hidden: the reply was never applied, the calls were rolled back.
 		delete(s.made, s.replySeq)
 		s.reply, s.replySeq, s.compacted = nil, 0, false
@@ -132,6 +143,15 @@ func (s *State) evolveConversation(e *event.Event) error {
 		}
 	}
 	return nil
+}
+
+// remember marks the queries of a batch as made: its results have become part of what the model sees.
+func (s *State) remember() {
+	for i := range s.steps {
+		if step := &s.steps[i]; step.Succeeded && step.Request.Key != "" {
+			s.keys[step.Request.Key] = true
+		}
+	}
 }
 
 func (s *State) evolveStep(e *event.Event) error {
@@ -155,9 +175,6 @@ func (s *State) evolveStep(e *event.Event) error {
 			s.calls.add(step.Request.Tool, effective(&step.Request))
 		}
 	case *event.ToolSucceeded:
-		if step.Request.Key != "" {
-			s.keys[step.Request.Key] = true
-		}
 		s.evidence = append(s.evidence, abi.Evidence{Step: e.Step, Tool: step.Request.Tool, Result: p.Result})
 	case *event.ToolFailed:
 		if p.Fault {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/event"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -42,12 +43,12 @@ func TestAnyWorld(t *testing.T) {
 }
 
 func (w *world) task() event.TaskCreated {
-	config := fmt.Sprintf(`{"conversation":{"max_turns":%d,"max_goal_retries":1,"assistant_rollback":{"max_rollbacks":2},"context_limit":{"window":%d}},
+	config := fmt.Sprintf(`{"conversation":{"max_turns":%d,"max_goal_retries":1,"assistant_rollback":{"max_rollbacks":2},"context_limit":{"window":%d,"min_tokens_for_generation":%d}},
 		"limits":{"model_retries":1,"parallel_tools":%d,"max_output_tokens":20,"tokens_per_task":%s,"tool_calls_per_task":%s,"tool_calls_per_tool":%s,"tool_calls_per_reply":%s},
 		"compaction":{"threshold_tokens":%s,"keep_recent":%d}}`,
-		rapid.IntRange(1, 10).Draw(w.t, "turns"), rapid.SampledFrom([]int{60, 120, 100000}).Draw(w.t, "window"), rapid.IntRange(1, 3).Draw(w.t, "parallel"),
+		rapid.IntRange(1, 10).Draw(w.t, "turns"), rapid.SampledFrom([]int{60, 120, 100000}).Draw(w.t, "window"), rapid.SampledFrom([]int{0, 1, 20}).Draw(w.t, "generation"), rapid.IntRange(1, 3).Draw(w.t, "parallel"),
 		rapid.SampledFrom([]string{"null", "null", "50", "150"}).Draw(w.t, "tokens"), w.limit("per task"), w.limit("per tool"), w.limit("per reply"),
-		rapid.SampledFrom([]string{"null", "40", "80"}).Draw(w.t, "threshold"), rapid.IntRange(0, 4).Draw(w.t, "recent"))
+		rapid.SampledFrom([]string{"null", "40", "55"}).Draw(w.t, "threshold"), rapid.IntRange(0, 4).Draw(w.t, "recent"))
 	created := event.TaskCreated{Goal: "g", Config: json.RawMessage(strings.Join(strings.Fields(config), ""))}
 	if rapid.Bool().Draw(w.t, "recipe") {
 		created.Recipe = &event.Plugin{Name: "r", Digest: "d"}
@@ -176,6 +177,9 @@ func (w *world) feed(in Input) {
 	require.True(w.t, reflect.DeepEqual(folded, w.state), "the state is not the fold over its log")
 	rests := w.state.Stop() != nil || w.state.Outcome() != nil
 	require.Equal(w.t, rests, len(Pending(w.state)) == 0)
+	if w.state.Conversation().Stage().Action() == conv.Done {
+		require.NotNil(w.t, w.state.Outcome(), "the conversation is over, the task is not")
+	}
 	w.requirePaired()
 }
 

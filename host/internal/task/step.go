@@ -67,6 +67,8 @@ type Step struct {
 	// Started is the sequence number of the event that started it, Settled of the one that settled it.
 	Started uint64
 	Settled uint64
+	// Succeeded tells that the last attempt did.
+	Succeeded bool
 	// Class is the class of the failure, where it failed.
 	Class string
 	// Fault is why the plugin failed, where that is what settled it.
@@ -104,7 +106,9 @@ func (s *Step) Apply(e *event.Event) error {
 		if p.Fault {
 			s.Fault = p.Reason
 		}
-	case *event.ToolSucceeded, *event.StepDenied:
+	case *event.ToolSucceeded:
+		s.Settled, s.Succeeded = e.Seq, true
+	case *event.StepDenied:
 		s.Settled = e.Seq
 	}
 	return nil
