@@ -104,6 +104,7 @@ func parseSubmit(input string) (Input, error) {
 		Goal   string
 		Hooks  []string
 		Tools  []string
+		Schema json.RawMessage // of each tool; {} where absent
 		Config json.RawMessage
 	}
 	if err := strict(input, &in); err != nil {
@@ -120,8 +121,12 @@ func parseSubmit(input string) (Input, error) {
 	if in.Hooks != nil {
 		out.Created.Recipe = &event.Plugin{Name: "recipe", Digest: "d", Hooks: in.Hooks}
 	}
+	schema := json.RawMessage("{}")
+	if in.Schema != nil {
+		schema = in.Schema
+	}
 	for _, name := range in.Tools {
-		spec := event.ToolSpec{Name: name, Schema: json.RawMessage("{}"), Effect: "pure"}
+		spec := event.ToolSpec{Name: name, Schema: schema, Effect: "pure"}
 		out.Created.Tools = append(out.Created.Tools, event.Plugin{Name: name, Tools: []event.ToolSpec{spec}})
 	}
 	return out, nil
@@ -200,6 +205,9 @@ func line(e *event.Event) string {
 		text = p.Operation + " " + strings.Join(p.StagePath, " > ")
 	case *event.ToolRequested:
 		text = p.CallID + " " + p.Tool + " " + p.Arguments
+		if p.Repaired != "" {
+			text += fmt.Sprintf(" repaired %s by %v", p.Repaired, p.Repairs)
+		}
 	case *event.MessageAppended:
 		if p.Message != nil {
 			text = p.Message.Role + " " + p.Message.Content
