@@ -48,7 +48,8 @@ var layers = []layer{
 	{path: "host/internal/core", core: true, own: []string{"abi", "host/internal/event", "host/internal/conv", "host/internal/task", "host/internal/repair"}},
 	{path: "host/tokens", ext: []string{"github.com/pkoukk/tiktoken-go"}},
 	{path: "host/model", ext: []string{"github.com/sashabaranov/go-openai"}},
-	{path: "host/model/script", own: []string{"host/model"}, ext: []string{"github.com/agnivade/levenshtein", "github.com/goccy/go-yaml"}},
+	{path: "host/yamldepth"},
+	{path: "host/model/script", own: []string{"host/model", "host/yamldepth"}, ext: []string{"github.com/agnivade/levenshtein", "github.com/goccy/go-yaml"}},
 	{path: "host/config", own: []string{"abi", "host/internal/core"}, ext: []string{"github.com/agnivade/levenshtein"}},
 	{path: "host/timeline", own: []string{"plugins", "host/internal/event"}},
 	{path: "host", own: []string{"abi", "host/internal/event", "host/internal/core", "host/model", "host/tokens", "plugins", "store"},
@@ -59,7 +60,7 @@ var layers = []layer{
 	{path: "plugins/internal/wasi", own: []string{"abi", "plugins/internal/wasmrt"}},
 	{path: "plugins/plugintest", own: []string{"abi"}},
 	{path: "plugins", own: []string{"abi", "plugins/internal/..."}},
-	{path: "cmd/axishost", own: []string{"abi", "host", "host/config", "host/model", "host/model/script", "host/timeline", "plugins", "store", "store/pebblestore"},
+	{path: "cmd/axishost", own: []string{"abi", "host", "host/config", "host/model", "host/model/script", "host/timeline", "host/yamldepth", "plugins", "store", "store/pebblestore"},
 		ext: []string{"github.com/spf13/cobra", "github.com/goccy/go-yaml", "golang.org/x/term"}},
 }
 

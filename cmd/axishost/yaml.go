@@ -7,20 +7,17 @@ import (
 	"io"
 	"strings"
 
+	"github.com/axishost/axishost/host/yamldepth"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 )
 
-// maxNesting bounds how deep a configuration is nested, brackets and indentation: the YAML library's memory
-// grows with the square of it (40 kB of brackets took 667 MB), and no configuration comes near.
-const maxNesting = 500
-
 // decodeYAML reads one YAML document. Anchors, aliases and tags are refused: a few hundred bytes of aliases
 // make a billion values, and a tag makes of a value what it is not.
 func decodeYAML(text []byte, into any) error {
-	if nesting(text) > maxNesting {
-		return fmt.Errorf("it is nested deeper than %d", maxNesting)
+	if err := yamldepth.Check(text); err != nil {
+		return fmt.Errorf("it is %w", err)
 	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -61,25 +58,6 @@ func (p *plainYAML) Visit(n ast.Node) ast.Visitor {
 		p.found = "a tag (line " + fmt.Sprint(n.GetToken().Position.Line) + ")"
 	}
 	return p
-}
-
-// nesting estimates how deep YAML is nested, from above: open brackets, and indentation with the marks of
-// lists and keys in it.
-func nesting(text []byte) int {
-	most, open := 0, 0
-	for line := range bytes.Lines(text) {
-		most = max(most, len(line)-len(bytes.TrimLeft(line, " -?\t")))
-		for _, c := range line {
-			switch c {
-			case '[', '{':
-				open++
-				most = max(most, open)
-			case ']', '}':
-				open = max(0, open-1)
-			}
-		}
-	}
-	return most
 }
 
 // firstLine keeps the first line of an error of the YAML library, which draws the place below it.

@@ -1,13 +1,13 @@
 package script
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"time"
 
+	"github.com/axishost/axishost/host/yamldepth"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -15,8 +15,8 @@ import (
 
 func parse(data []byte, name string) (*Script, error) {
 	p := reader{name: name}
-	if nesting(data) > maxNesting {
-		return nil, fmt.Errorf("script %s is nested deeper than %d", name, maxNesting)
+	if err := yamldepth.Check(data); err != nil {
+		return nil, fmt.Errorf("script %s is %w", name, err)
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -46,28 +46,6 @@ func parse(data []byte, name string) (*Script, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// maxNesting bounds brackets and indentation: the YAML library's memory grows with the square of them.
-const maxNesting = 500
-
-// nesting estimates how deep YAML is nested, from above: open brackets, and indentation with the marks of
-// lists and keys in it.
-func nesting(text []byte) int {
-	most, open := 0, 0
-	for line := range bytes.Lines(text) {
-		most = max(most, len(line)-len(bytes.TrimLeft(line, " -?\t")))
-		for _, c := range line {
-			switch c {
-			case '[', '{':
-				open++
-				most = max(most, open)
-			case ']', '}':
-				open = max(0, open-1)
-			}
-		}
-	}
-	return most
 }
 
 func (s *Script) readReply(p reader) func(ast.Node) error {
