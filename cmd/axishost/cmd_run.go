@@ -171,6 +171,8 @@ func partialReason(name string) string {
 		return "the model's token limit or context window leaves no room for a reply"
 	case "no_answer":
 		return "the last reply held no answer"
+	case "answer_cut_off":
+		return "the answer was cut off by the token limit or by the endpoint's filter"
 	case "goal_rejected":
 		return "the answer of the last turn was rejected by the recipe"
 	}

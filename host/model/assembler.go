@@ -43,7 +43,7 @@ func (a *assembler) add(c chunk) error {
 		}
 		piece := choice.Delta
 		if piece == nil && a.bare() {
-			piece = choice.Message
+			piece = choice.Message.indexed()
 		}
 		if piece != nil {
 			if err := a.addDelta(*piece); err != nil {

@@ -42,6 +42,19 @@ type delta struct {
 	ToolCalls        []callDelta `json:"tool_calls"`
 }
 
+// indexed gives the calls of a whole message the indexes that their places are, where it has none.
+func (d *delta) indexed() *delta {
+	if d == nil {
+		return nil
+	}
+	for i := range d.ToolCalls {
+		if index := &d.ToolCalls[i].Index; !index.set {
+			*index = ordinal{n: i, set: true}
+		}
+	}
+	return d
+}
+
 type callDelta struct {
 	Index    ordinal `json:"index"`
 	ID       text    `json:"id"`

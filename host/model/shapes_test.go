@@ -217,6 +217,11 @@ func TestStreamShapes(t *testing.T) {
     "tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}, "finish_reason": "tool_calls"}],
   "usage": {"prompt_tokens": 1, "completion_tokens": 2}
 }`},
+		{name: "not streamed, one id for all calls, no index", finish: "tool_calls",
+			calls: calls(ToolCall{ID: "x", Name: "f", Arguments: `{"n":1}`}, ToolCall{ID: "x", Name: "f", Arguments: `{"n":2}`}),
+			body: `{"choices": [{"message": {"tool_calls":[
+  {"id":"x","function":{"name":"f","arguments":"{\"n\":1}"}},
+  {"id":"x","function":{"name":"f","arguments":"{\"n\":2}"}}]}, "finish_reason": "tool_calls"}]}`},
 		{name: "whole message repeated at the end", content: "hi there", finish: "stop",
 			body: sse(hi, there, `{"choices":[{"message":{"content":"hi there"},"finish_reason":"stop"}]}`, done)},
 	})

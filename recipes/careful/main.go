@@ -1,5 +1,6 @@
 // Command careful is a recipe for agents that search: it knows a query that was made before, has a call that
-// failed for a passing reason hidden, and repairs arguments that a model wrapped in a code fence.
+// failed for a reason that another call may not meet hidden, and repairs arguments that a model wrapped in a
+// code fence.
 package main
 
 import (

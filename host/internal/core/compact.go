@@ -112,7 +112,7 @@ func (s *State) hostPlan() *event.Compaction {
 // usableSummary is the text of a reply that can stand for what it sums up: one that is whole, and text alone;
 // empty for others.
 func usableSummary(reply *event.ModelReplied) string {
-	if len(reply.Message.ToolCalls) > 0 || reply.FinishReason == "length" || reply.FinishReason == "content_filter" {
+	if len(reply.Message.ToolCalls) > 0 || cutOff(reply) {
 		return ""
 	}
 	return strings.TrimSpace(reply.Message.Content)

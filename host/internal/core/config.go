@@ -92,6 +92,15 @@ func DefaultConfig() Config {
 	}
 }
 
+// reserved is the room in the window below which the final turn is forced.
+func (c *Config) reserved() int64 {
+	limit := &c.Conversation.ContextLimit
+	if limit.Warning != nil {
+		return *limit.Warning + limit.SafetyMargin
+	}
+	return c.Limits.MaxOutputTokens + limit.SafetyMargin
+}
+
 // Validate reports every problem at once.
 func (c *Config) Validate() error {
 	var problems []error
@@ -107,6 +116,9 @@ func (c *Config) Validate() error {
 		problems = append(problems, errors.New("compaction.threshold_tokens must be at least 1, and needs conversation.context_limit.window"))
 	} else if w := c.Conversation.ContextLimit.Window; t != nil && *t >= *w {
 		problems = append(problems, fmt.Errorf("compaction.threshold_tokens must be below the window of %d; it is %d", *w, *t))
+	}
+	if w, room := c.Conversation.ContextLimit.Window, c.reserved(); w != nil && *w <= room {
+		problems = append(problems, fmt.Errorf("conversation.context_limit.window of %d is no more than the %d tokens kept free for a reply: lower limits.max_output_tokens", *w, room))
 	}
 	if c.Compaction.KeepRecent < 0 || c.Compaction.Prompt == "" {
 		problems = append(problems, errors.New("compaction.keep_recent must be 0 or more, and compaction.prompt not empty"))

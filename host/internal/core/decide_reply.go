@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/conv"
@@ -150,8 +151,10 @@ func (d *draft) end(decision *conv.Decision, reply *event.ModelReplied, answers 
 	}
 	answer, source := finalAnswer(decision, reply, answers)
 	switch {
-	case answer == "":
+	case strings.TrimSpace(answer) == "":
 		d.partial("no_answer", "", cause)
+	case v == nil && source == sourceMessage && cutOff(reply):
+		d.partial("answer_cut_off", answer, cause)
 	case v != nil && !v.Verified && decision.Stage == conv.ForceCompleted:
 		d.partial("goal_rejected", answer, cause)
 	case v != nil && !v.Verified:
@@ -165,6 +168,11 @@ func (d *draft) end(decision *conv.Decision, reply *event.ModelReplied, answers 
 		proof := d.emit(goal, cause).Seq
 		d.emit(&event.TaskSucceeded{Answer: answer, Verified: goal.Verified, Source: source}, proof)
 	}
+}
+
+// cutOff tells whether a reply ends where its endpoint stopped it and not where the model did.
+func cutOff(reply *event.ModelReplied) bool {
+	return reply.FinishReason == "length" || reply.FinishReason == "content_filter"
 }
 
 func (d *draft) partial(reason, answer string, cause uint64) {
