@@ -61,6 +61,8 @@ type ContextConfig struct {
 	SafetyMargin int64 `json:"safety_margin"`
 	// MinGeneration is the room that a reply needs at least; 0 does not look.
 	MinGeneration int64 `json:"min_tokens_for_generation"`
+	// SpareAnswers leaves the reply that ends the conversation unmeasured: no other follows that would need room.
+	SpareAnswers bool `json:"spare_answers"`
 	// Warning is the room below which the final turn is forced; null takes the model's output limit.
 	Warning *int64 `json:"warning_threshold"`
 }
@@ -102,6 +104,7 @@ func DefaultConfig() Config {
 			Reprompt:     "That reply resembles a tool call but holds no valid one. Send a valid structured tool call, or go on without tool-call markup.",
 			MaxReprompts: 3,
 		},
+		ContextLimit:    ContextConfig{SpareAnswers: true},
 		ProtectTask:     true,
 		KeepToolResults: -1,
 		ToolResultRole:  event.RoleTool,

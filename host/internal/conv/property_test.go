@@ -35,6 +35,7 @@ func drawConfig(t *rapid.T) Config {
 	c.FinalPromptOnce = rapid.Bool().Draw(t, "once")
 	c.StrictTurnLimit = rapid.Bool().Draw(t, "strict")
 	c.ProtectTask = rapid.Bool().Draw(t, "protect")
+	c.ContextLimit.SpareAnswers = rapid.Bool().Draw(t, "spare answers")
 	c.AggregateRejected = rapid.Bool().Draw(t, "aggregate")
 	c.KeepCalls = rapid.Bool().Draw(t, "keep calls")
 	c.SilentFinal = rapid.Bool().Draw(t, "silent")

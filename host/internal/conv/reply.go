@@ -37,7 +37,7 @@ func (d *draft) reply(op Reply) error {
 		d.forcedReply(calls)
 	case op.FinishReason == finishLength: // 2b: cut off
 		d.cutReply(op)
-	case d.checkContextAfterReply(): // 2c: no room for another turn
+	case !d.spared(prior, op) && d.checkContextAfterReply(): // 2c: no room for another turn
 	case calls > 0: // 3
 		d.head.Reprompts = 0
 		d.info.ToolRequestCount = int64(calls)
@@ -47,6 +47,17 @@ func (d *draft) reply(op Reply) error {
 		return d.textReply(prior, op)
 	}
 	return nil
+}
+
+// spared tells whether a reply is not measured against the window, since no other follows it.
+func (d *draft) spared(prior Stage, op Reply) bool {
+	if !d.s.config.ContextLimit.SpareAnswers || len(op.Message.ToolCalls) > 0 {
+		return false
+	}
+	a := op.Answers
+	direct := a.DirectFinal != nil && *a.DirectFinal != ""
+	declined := a.PromptFinal != nil && !*a.PromptFinal
+	return direct || declined || prior == FinalResponsePrompt || !d.s.mayPromptFinal()
 }
 
 func (d *draft) forcedReply(calls int) {

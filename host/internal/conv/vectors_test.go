@@ -161,6 +161,7 @@ func referenceConfig(runtime string) Config {
 	system := "You are a helpful agent."
 	c.SystemPrompt, c.MaxTurns = &system, nil
 	c.FinalPromptOnce, c.StrictTurnLimit, c.ProtectTask, c.AggregateRejected = false, false, false, true
+	c.ContextLimit.SpareAnswers = false
 	c.FormatError.MaxReprompts = 0
 	if runtime == "web_search" {
 		c.FormatError.Strategy = StrategyIgnore
