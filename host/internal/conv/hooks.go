@@ -11,7 +11,7 @@ func TextHooks(s *State, reply *event.Message, finishReason string) []abi.Hook {
 	switch {
 	case s.stage == ForceFinal || reply.Content == "":
 		return nil
-	case finishReason == finishLength:
+	case finishReason == FinishLength:
 		return []abi.Hook{abi.HookDirectFinal}
 	case len(reply.ToolCalls) > 0 || s.stage == FinalResponsePrompt:
 		return nil

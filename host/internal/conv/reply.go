@@ -9,8 +9,8 @@ import (
 	"github.com/axishost/axishost/host/internal/event"
 )
 
-// finishLength is the finish reason of a reply that ran out of tokens.
-const finishLength = "length"
+// FinishLength is the finish reason of a reply that ran out of tokens.
+const FinishLength = "length"
 
 // reply judges a reply, in seven levels; each either settles it or leaves it to the next.
 func (d *draft) reply(op Reply) error {
@@ -31,11 +31,11 @@ func (d *draft) reply(op Reply) error {
 	d.to(AssistantReceived)
 
 	switch {
-	case op.FinishReason == finishLength && text == "" && calls == 0: // 1: nothing but the limit
+	case op.FinishReason == FinishLength && text == "" && calls == 0: // 1: nothing but the limit
 		d.to(TokenExceeded)
 	case prior == ForceFinal: // 2: the last turn, whatever it says
 		d.forcedReply(calls)
-	case op.FinishReason == finishLength: // 2b: cut off
+	case op.FinishReason == FinishLength: // 2b: cut off
 		d.cutReply(op)
 	case !d.spared(prior, op) && d.checkContextAfterReply(): // 2c: no room for another turn
 	case calls > 0: // 3

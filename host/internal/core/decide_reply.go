@@ -83,7 +83,7 @@ func (d *draft) outcomesJudged(answers []event.Answer, cause uint64) error {
 // recover goes on where a reply was nothing but the token limit: the latest tool exchange is hidden and the
 // final turn forced, as long as there is one.
 func (d *draft) recover(reply *event.ModelReplied, cause uint64) (done bool) {
-	if reply.FinishReason != "length" || reply.Message.Content != "" || len(reply.Message.ToolCalls) > 0 {
+	if reply.FinishReason != conv.FinishLength || reply.Message.Content != "" || len(reply.Message.ToolCalls) > 0 {
 		return false
 	}
 	decision, err := conv.Decide(d.s.conv, conv.RollbackExchange{Reason: conv.ReasonTokenExhaustion})
@@ -172,7 +172,7 @@ func (d *draft) end(decision *conv.Decision, reply *event.ModelReplied, answers 
 
 // cutOff tells whether a reply ends where its endpoint stopped it and not where the model did.
 func cutOff(reply *event.ModelReplied) bool {
-	return reply.FinishReason == "length" || reply.FinishReason == "content_filter"
+	return reply.FinishReason == conv.FinishLength || reply.FinishReason == "content_filter"
 }
 
 func (d *draft) partial(reason, answer string, cause uint64) {
