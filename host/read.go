@@ -24,7 +24,7 @@ type Summary struct {
 
 // List gives the tasks whose id starts with prefix, oldest first.
 func (h *Host) List(ctx context.Context, prefix string) ([]Summary, error) {
-	heads, err := h.opts.Log.List(ctx, prefix)
+	heads, err := h.opts.Log.List(ctx, store.Query{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}

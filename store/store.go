@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+	"slices"
+	"strings"
+)
 
 // Log is an event log. Its methods may be called by several goroutines at once. After a method has
 // returned ErrFailed every later one does.
@@ -26,13 +30,23 @@ type Log interface {
 	// Head gives what the log knows of one task. ErrNotFound when there is no such task.
 	Head(ctx context.Context, task string) (Head, error)
 
-	// List gives the tasks whose id starts with prefix (all when empty), in ascending order of id.
-	List(ctx context.Context, prefix string) ([]Head, error)
+	// List gives the tasks that q selects, in the order that it asks for.
+	List(ctx context.Context, q Query) ([]Head, error)
 
 	// Watch returns once task holds a record after sequence number `after`, with the task's last one.
-	// The task need not exist yet. It returns ctx's error when that ends first, ErrClosed when the log is
-	// closed.
+	// A task of which nothing was seen (after is 0) need not exist yet; one of which something was seen and
+	// that is not there was deleted: ErrNotFound. It returns ctx's error when that ends first, ErrClosed when
+	// the log is closed.
 	Watch(ctx context.Context, task string, after uint64) (uint64, error)
+
+	// Delete takes a task away: its records, its blobs and its head, all of it or nothing, as durably as
+	// Commit. ErrConflict when the task's last sequence number is not expected, so that nobody deletes what
+	// they have not seen, and a writer who goes on has a conflict; ErrNotFound when there is no such task.
+	Delete(ctx context.Context, task string, expected uint64) error
+
+	// Compact gives the space of what was deleted and rewritten back to the system. It may take long, and
+	// others work on meanwhile. It changes nothing that a caller can see.
+	Compact(ctx context.Context) error
 
 	// Close releases the log. Calls under way are finished first (a Watch: with ErrClosed); later ones
 	// return ErrClosed. Closing again returns what the first Close did.
@@ -56,8 +70,34 @@ type Append struct {
 	Fence uint64
 	// Records are the new records, at least one, each of at least one byte.
 	Records [][]byte
-	// Index replaces what List and Head give for the task; nil keeps it.
+	// Index and Label replace what List and Head give for the task; a nil Index keeps both.
 	Index []byte
+	// Label is what a Query can select tasks by: at most MaxLabelLen bytes.
+	Label string
+}
+
+// Select gives those of heads, in ascending order of id, that are within q.Last.
+func (q *Query) Select(heads []Head) []Head {
+	if q.Last > 0 && len(heads) > q.Last {
+		return heads[len(heads)-q.Last:]
+	}
+	return heads
+}
+
+// Query selects tasks. The zero value selects all, in ascending order of id. Ids that begin with a time are
+// selected by time with From and Before.
+type Query struct {
+	Prefix string   // ids that start with it
+	From   string   // ids from it on; empty: from the first on
+	Before string   // ids below it; empty: to the last
+	Labels []string // tasks with one of these labels; empty: with any
+	Last   int      // of what is selected, only so many of the highest ids; 0: all
+}
+
+// Matches tells whether a task is selected, Last aside.
+func (q *Query) Matches(task, label string) bool {
+	return strings.HasPrefix(task, q.Prefix) && task >= q.From && (q.Before == "" || task < q.Before) &&
+		(len(q.Labels) == 0 || slices.Contains(q.Labels, label))
 }
 
 // Blob is a large value beside the log, addressed within a task. Putting a key again replaces its value,
@@ -81,4 +121,5 @@ type Head struct {
 	Last  uint64 // sequence number of the last record
 	Fence uint64 // the highest fence that an append carried
 	Index []byte // what the last append with an index set; the caller's own
+	Label string // set with it
 }

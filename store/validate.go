@@ -6,6 +6,8 @@ const (
 	// MaxIDLen is the greatest length of a task id and of a blob key, in bytes: enough for a ULID with
 	// several prefixes, or a SHA-512 digest in hexadecimal.
 	MaxIDLen = 128
+	// MaxLabelLen is the greatest length of a label, in bytes: it is a word, stored with a length of one byte.
+	MaxLabelLen = 64
 	// MaxCommitSize bounds one commit: the sum of its records, index entries and blob values, in bytes.
 	// The engine keeps a commit in memory while it writes it.
 	MaxCommitSize = 256 << 20
@@ -45,6 +47,12 @@ func (a Append) validate() error {
 	if !validID(a.Task) {
 		return fmt.Errorf("%w: a task id %s", ErrInvalid, idShape(a.Task))
 	}
+	switch {
+	case len(a.Label) > MaxLabelLen:
+		return fmt.Errorf("%w: task %q: a label of %d bytes is longer than %d", ErrInvalid, a.Task, len(a.Label), MaxLabelLen)
+	case a.Label != "" && a.Index == nil:
+		return fmt.Errorf("%w: task %q: a label without an index", ErrInvalid, a.Task)
+	}
 	if len(a.Records) == 0 {
 		return fmt.Errorf("%w: task %q: no record to append", ErrInvalid, a.Task)
 	}
@@ -60,7 +68,7 @@ func (a Append) validate() error {
 func (c Commit) Size() int {
 	n := 0
 	for _, a := range c.Appends {
-		n += len(a.Index)
+		n += len(a.Index) + len(a.Label)
 		for _, r := range a.Records {
 			n += len(r)
 		}
@@ -82,9 +90,9 @@ func (a Append) Next(h Head) (Head, error) {
 	if a.Expected != h.Last {
 		return Head{}, fmt.Errorf("%w: task %q is at %d, the append expects %d", ErrConflict, a.Task, h.Last, a.Expected)
 	}
-	next := Head{Task: a.Task, Last: h.Last + uint64(len(a.Records)), Fence: a.Fence, Index: h.Index}
+	next := Head{Task: a.Task, Last: h.Last + uint64(len(a.Records)), Fence: a.Fence, Index: h.Index, Label: h.Label}
 	if a.Index != nil {
-		next.Index = a.Index
+		next.Index, next.Label = a.Index, a.Label
 	}
 	return next, nil
 }

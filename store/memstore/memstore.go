@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/axishost/axishost/store"
@@ -118,19 +117,46 @@ func (l *Log) Head(ctx context.Context, id string) (store.Head, error) {
 }
 
 // List implements store.Log.
-func (l *Log) List(ctx context.Context, prefix string) ([]store.Head, error) {
+func (l *Log) List(ctx context.Context, q store.Query) ([]store.Head, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
 	var heads []store.Head
 	for id, t := range l.tasks {
-		if t.head.Last > 0 && strings.HasPrefix(id, prefix) {
+		if t.head.Last > 0 && q.Matches(id, t.head.Label) {
 			heads = append(heads, t.ownHead())
 		}
 	}
 	slices.SortFunc(heads, func(a, b store.Head) int { return cmp.Compare(a.Task, b.Task) })
-	return heads, nil
+	return q.Select(heads), nil
+}
+
+// Delete implements store.Log.
+func (l *Log) Delete(ctx context.Context, id string, expected uint64) error {
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	t := l.tasks[id]
+	switch {
+	case t == nil || t.head.Last == 0:
+		return fmt.Errorf("%w: task %q", store.ErrNotFound, id)
+	case t.head.Last != expected:
+		return fmt.Errorf("%w: task %q is at %d, the deletion expects %d", store.ErrConflict, id, t.head.Last, expected)
+	}
+	delete(l.tasks, id)
+	t.wake()
+	return nil
+}
+
+// Compact implements store.Log: there is nothing to give back.
+func (l *Log) Compact(ctx context.Context) error {
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
+	l.mu.Unlock()
+	return nil
 }
 
 // Watch implements store.Log.
@@ -140,8 +166,11 @@ func (l *Log) Watch(ctx context.Context, id string, after uint64) (uint64, error
 		if err != nil {
 			return 0, err
 		}
-		if last > after {
+		switch {
+		case last > after:
 			return last, nil
+		case last == 0 && after > 0:
+			return 0, fmt.Errorf("%w: task %q", store.ErrNotFound, id)
 		}
 		select {
 		case <-changed:
@@ -206,6 +235,11 @@ func (t *task) append(head store.Head, records [][]byte) {
 	for _, r := range records {
 		t.records = append(t.records, bytes.Clone(r))
 	}
+	t.wake()
+}
+
+// wake tells those who watch that something has changed.
+func (t *task) wake() {
 	if t.changed != nil {
 		close(t.changed)
 		t.changed = nil

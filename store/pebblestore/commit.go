@@ -67,7 +67,7 @@ func (l *Log) fill(c store.Commit, heads []store.Head) (*pebble.Batch, error) {
 	err := func() error {
 		for i, a := range c.Appends {
 			h := heads[i]
-			err := put(batch, headKey(a.Task), headLen+len(h.Index), func(payload []byte) { encodeHead(payload, h) })
+			err := put(batch, headKey(a.Task), headLen+len(h.Label)+len(h.Index), func(payload []byte) { encodeHead(payload, h) })
 			if err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func batchSize(c store.Commit, heads []store.Head) int {
 	const each = 1 + 2*5 + sumLen // the entry's kind, two lengths, the checksum
 	n := 12                       // the batch's header
 	for i, a := range c.Appends {
-		n += each + len(headKey("")) + len(a.Task) + headLen + len(heads[i].Index)
+		n += each + len(headKey("")) + len(a.Task) + headLen + len(heads[i].Label) + len(heads[i].Index)
 		for _, r := range a.Records {
 			n += each + len(recordKey("", 0)) + len(a.Task) + len(r)
 		}

@@ -26,7 +26,7 @@
 // A value begins with the CRC-32C (4 bytes) of its key and of what follows:
 //
 //	f   format version, 4 bytes
-//	h   last sequence number, 8 bytes; fence, 8 bytes; index entry, the rest
+//	h   last sequence number, 8 bytes; fence, 8 bytes; label, after its length in a byte; index entry, the rest
 //	r   the record
 //	b   the blob
 //

@@ -103,7 +103,7 @@ func calls() map[string]func(context.Context, *Log) error {
 		"Head":   func(ctx context.Context, log *Log) error { _, err := log.Head(ctx, "t"); return err },
 		"Read":   func(ctx context.Context, log *Log) error { _, err := log.Read(ctx, "t", 0, 0); return err },
 		"Blob":   func(ctx context.Context, log *Log) error { _, err := log.Blob(ctx, "t", "k"); return err },
-		"List":   func(ctx context.Context, log *Log) error { _, err := log.List(ctx, ""); return err },
+		"List":   func(ctx context.Context, log *Log) error { _, err := log.List(ctx, store.Query{}); return err },
 		"Watch":  func(ctx context.Context, log *Log) error { _, err := log.Watch(ctx, "t", 0); return err },
 		"Commit": func(ctx context.Context, log *Log) error { return log.Commit(ctx, append1("t", 3, "r")) },
 	}

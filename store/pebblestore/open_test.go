@@ -166,10 +166,11 @@ func TestFormat(t *testing.T) {
 		is    error
 		want  string // "" when it opens
 	}{
-		{"this one", version(1), nil, ""},
-		{"a newer one", version(2), store.ErrVersion, "the log has format 2, this version reads up to 1; update axishost"},
-		{"none", version(0), store.ErrVersion, "format 0"},
-		{"damaged", append(version(1)[:7], 2), nil, "the format version is corrupt"},
+		{"this one", version(2), nil, ""},
+		{"a newer one", version(3), store.ErrVersion, "the log has format 3, this version reads up to 2; update axishost"},
+		{"an older one", version(1), nil, "the log has format 1, of a version before the first release, and this version reads from 2 on"},
+		{"none", version(0), nil, "format 0"},
+		{"damaged", append(version(2)[:7], 3), nil, "the format version is corrupt"},
 		{"cut off", version(1)[:3], nil, "the format version is corrupt"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

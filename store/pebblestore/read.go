@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -161,13 +162,16 @@ func (l *Log) engineHead(task string) (store.Head, error) {
 }
 
 // List implements store.Log.
-func (l *Log) List(ctx context.Context, prefix string) ([]store.Head, error) {
+func (l *Log) List(ctx context.Context, q store.Query) ([]store.Head, error) {
 	if err := l.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer l.calls.Done()
-	lower := headKey(prefix)
-	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: successor(lower)})
+	lower, upper := bounds(&q)
+	if bytes.Compare(lower, upper) >= 0 {
+		return nil, nil
+	}
+	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, l.fail("listing", err)
 	}
@@ -178,14 +182,26 @@ func (l *Log) List(ctx context.Context, prefix string) ([]store.Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	heads = l.durableOnly(heads)
-	return heads, l.fuse.err()
+	heads = slices.DeleteFunc(l.durableOnly(heads), func(h store.Head) bool { return !q.Matches(h.Task, h.Label) })
+	return q.Select(heads), l.fuse.err()
+}
+
+// bounds gives the keys between which the heads are that q can select.
+func bounds(q *store.Query) (lower, upper []byte) {
+	lower, upper = headKey(q.Prefix), successor(headKey(q.Prefix))
+	if from := headKey(q.From); bytes.Compare(from, lower) > 0 {
+		lower = from
+	}
+	if before := headKey(q.Before); q.Before != "" && bytes.Compare(before, upper) < 0 {
+		upper = before
+	}
+	return lower, upper
 }
 
 // listHeads gives the heads that it runs over.
 func (l *Log) listHeads(ctx context.Context, it *pebble.Iterator) ([]store.Head, error) {
 	var heads []store.Head
-	for it.First(); it.Valid(); it.Next() {
+	for valid := it.First(); valid; valid = it.Next() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

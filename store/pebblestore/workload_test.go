@@ -109,7 +109,7 @@ func (w *workload) check(t *testing.T, fs vfs.FS, acked, tried []int) {
 	for writer := range w.writers {
 		w.checkWriter(t, log, writer, acked[writer], tried[writer])
 	}
-	heads, err := log.List(t.Context(), "")
+	heads, err := log.List(t.Context(), store.Query{})
 	require.NoError(t, err)
 	for _, h := range heads { // and it can be written to
 		c := store.Commit{Appends: []store.Append{

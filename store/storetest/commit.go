@@ -169,7 +169,7 @@ func testCommitInvalid(t *testing.T, f Factory) {
 		t.Run(tc.name, func(t *testing.T) {
 			log := f.open(t)
 			require.ErrorIs(t, log.Commit(t.Context(), tc.commit), store.ErrInvalid)
-			heads, err := log.List(t.Context(), "")
+			heads, err := log.List(t.Context(), store.Query{})
 			require.NoError(t, err)
 			require.Empty(t, heads)
 			commit(t, log, with()) // the valid part is accepted

@@ -155,7 +155,7 @@ func (m *machine) blob(t *testing.T, rt *rapid.T) {
 
 func (m *machine) list(t *testing.T, rt *rapid.T) {
 	prefix := rapid.SampledFrom([]string{"", "a", "a/", "a/1", "b", "c"}).Draw(rt, "prefix")
-	got, err := m.log.List(t.Context(), prefix)
+	got, err := m.log.List(t.Context(), store.Query{Prefix: prefix})
 	require.NoError(rt, err)
 	var want []string
 	for _, id := range slices.Sorted(maps.Keys(m.tasks)) {

@@ -74,7 +74,7 @@ func raceManyTasks(t *testing.T, log store.Log) {
 		})
 	}
 	all.Wait()
-	heads, err := log.List(t.Context(), "task-")
+	heads, err := log.List(t.Context(), store.Query{Prefix: "task-"})
 	require.NoError(t, err)
 	require.Len(t, heads, racers)
 	for _, h := range heads {
@@ -101,7 +101,7 @@ func raceOverlapping(t *testing.T, log store.Log) {
 		})
 	}
 	writers.Wait()
-	heads, err := log.List(t.Context(), "")
+	heads, err := log.List(t.Context(), store.Query{})
 	require.NoError(t, err)
 	require.Len(t, heads, tasks)
 	for _, h := range heads {
@@ -153,7 +153,7 @@ func raceReaders(t *testing.T, log store.Log) {
 
 // lookWhole checks that no reader sees a part of a commit.
 func lookWhole(t *testing.T, log store.Log) {
-	heads, err := log.List(t.Context(), "")
+	heads, err := log.List(t.Context(), store.Query{})
 	assert.NoError(t, err)
 	if len(heads) == 0 {
 		return

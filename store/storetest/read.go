@@ -145,7 +145,7 @@ func testHead(t *testing.T, f Factory) {
 		h, err := log.Head(t.Context(), "t")
 		require.NoError(t, err)
 		copy(h.Index, "XXXXX")
-		heads, err := log.List(t.Context(), "")
+		heads, err := log.List(t.Context(), store.Query{})
 		require.NoError(t, err)
 		copy(heads[0].Index, "YYYYY")
 		requireHead(t, log, "t", 1, 0, "index")
@@ -180,7 +180,7 @@ func testList(t *testing.T, f Factory) {
 			{"\xff", nil},
 			{"a\xff", nil},
 		} {
-			heads, err := log.List(t.Context(), tc.prefix)
+			heads, err := log.List(t.Context(), store.Query{Prefix: tc.prefix})
 			require.NoError(t, err)
 			var got []string
 			for _, h := range heads {
@@ -193,14 +193,14 @@ func testList(t *testing.T, f Factory) {
 	t.Run("gives what Head gives", func(t *testing.T) {
 		log := f.open(t)
 		commit(t, log, fenced("a", 0, 2, "1", "2"), fenced("b", 0, 9, "1"))
-		heads, err := log.List(t.Context(), "")
+		heads, err := log.List(t.Context(), store.Query{})
 		require.NoError(t, err)
 		require.Len(t, heads, 2)
 		requireSameHead(t, store.Head{Task: "a", Last: 2, Fence: 2}, heads[0])
 		requireSameHead(t, store.Head{Task: "b", Last: 1, Fence: 9}, heads[1])
 	})
 	t.Run("an empty log", func(t *testing.T) {
-		heads, err := f.open(t).List(t.Context(), "")
+		heads, err := f.open(t).List(t.Context(), store.Query{})
 		require.NoError(t, err)
 		require.Empty(t, heads)
 	})

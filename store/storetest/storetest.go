@@ -137,7 +137,7 @@ func requireNoTask(t *testing.T, log store.Log, task string) {
 	requireRecords(t, log, task)
 	_, err := log.Head(t.Context(), task)
 	require.ErrorIs(t, err, store.ErrNotFound)
-	heads, err := log.List(t.Context(), task)
+	heads, err := log.List(t.Context(), store.Query{Prefix: task})
 	require.NoError(t, err)
 	require.Empty(t, heads)
 }

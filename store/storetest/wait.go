@@ -177,7 +177,7 @@ func callAll(ctx context.Context, log store.Log) map[string]error {
 	_, errs["Read"] = log.Read(ctx, "t", 0, 0)
 	_, errs["Blob"] = log.Blob(ctx, "t", "k")
 	_, errs["Head"] = log.Head(ctx, "t")
-	_, errs["List"] = log.List(ctx, "")
+	_, errs["List"] = log.List(ctx, store.Query{})
 	_, errs["Watch"] = log.Watch(ctx, "t", 0)
 	return errs
 }
