@@ -49,6 +49,7 @@ var layers = []layer{
 	{path: "host/tokens", ext: []string{"github.com/pkoukk/tiktoken-go"}},
 	{path: "host/model", ext: []string{"github.com/sashabaranov/go-openai"}},
 	{path: "host/yamldepth"},
+	{path: "host/control", own: []string{"store"}, ext: []string{"github.com/fxamacker/cbor/v2"}},
 	{path: "host/model/script", own: []string{"host/model", "host/yamldepth"}, ext: []string{"github.com/agnivade/levenshtein", "github.com/goccy/go-yaml"}},
 	{path: "host/config", own: []string{"abi", "host/internal/core"}, ext: []string{"github.com/agnivade/levenshtein"}},
 	{path: "host/timeline", own: []string{"plugins", "host/internal/event"}},
@@ -60,7 +61,7 @@ var layers = []layer{
 	{path: "plugins/internal/wasi", own: []string{"abi", "plugins/internal/wasmrt"}},
 	{path: "plugins/plugintest", own: []string{"abi"}},
 	{path: "plugins", own: []string{"abi", "plugins/internal/..."}},
-	{path: "cmd/axishost", own: []string{"abi", "host", "host/config", "host/model", "host/model/script", "host/timeline", "host/yamldepth", "plugins", "store", "store/pebblestore"},
+	{path: "cmd/axishost", own: []string{"abi", "host", "host/config", "host/control", "host/model", "host/model/script", "host/timeline", "host/yamldepth", "plugins", "store", "store/pebblestore"},
 		ext: []string{"github.com/spf13/cobra", "github.com/goccy/go-yaml", "golang.org/x/term"}},
 }
 
