@@ -41,7 +41,8 @@ var layers = []layer{
 	{path: "store/memstore", own: []string{"store"}},
 	{path: "store/pebblestore", own: []string{"store"}, ext: []string{"github.com/cockroachdb/"}},
 	{path: "store/storetest", own: []string{"store"}, ext: []string{"github.com/stretchr/testify", "pgregory.net/rapid"}},
-	{path: "host/internal/event", core: true},
+	// The codec of records; a pure library.
+	{path: "host/internal/event", core: true, ext: []string{"github.com/fxamacker/cbor/v2"}},
 	{path: "host/internal/conv", core: true, own: []string{"abi", "host/internal/event"}},
 	{path: "host/internal/task", core: true, own: []string{"host/internal/event"}},
 	{path: "host/internal/repair", core: true},

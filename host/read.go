@@ -103,17 +103,23 @@ func EventJSON(e *Event) ([]byte, error) {
 		return nil, err
 	}
 	return event.EncodeJSON(struct {
-		Version event.Version   `json:"v"`
-		Task    string          `json:"task"`
-		Seq     uint64          `json:"seq"`
-		Type    event.Type      `json:"type"`
-		Time    string          `json:"time"`
-		Actor   event.Actor     `json:"actor"`
-		Cause   uint64          `json:"cause"`
-		Step    int64           `json:"step"`
-		Attempt int64           `json:"attempt"`
-		Payload json.RawMessage `json:"payload"`
-	}{e.Version, e.Task, e.Seq, e.Payload.Type(), timestamp(e.Time), e.Actor, e.Cause, e.Step, e.Attempt, payload})
+		Version   event.Version   `json:"v"`
+		Task      string          `json:"task"`
+		Seq       uint64          `json:"seq"`
+		Type      event.Type      `json:"type"`
+		Time      string          `json:"time"`
+		Actor     event.Actor     `json:"actor"`
+		Cause     uint64          `json:"cause"`
+		Step      int64           `json:"step"`
+		Attempt   int64           `json:"attempt"`
+		Principal string          `json:"principal,omitempty"`
+		Args      string          `json:"args,omitempty"`
+		Evidence  []uint64        `json:"evidence,omitempty"`
+		Payload   json.RawMessage `json:"payload"`
+	}{
+		e.Version, e.Task, e.Seq, e.Payload.Type(), timestamp(e.Time), e.Actor, e.Cause, e.Step, e.Attempt,
+		e.Principal, e.Args, e.Evidence, payload,
+	})
 }
 
 // timestamp writes a time of an event.

@@ -10,6 +10,7 @@ import (
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/core"
 	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/tokens"
 	"github.com/axishost/axishost/plugins"
 	"github.com/axishost/axishost/store"
 	"github.com/oklog/ulid/v2"
@@ -64,10 +65,14 @@ func (h *Host) describe(sub Submission) (*event.TaskCreated, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	return &event.TaskCreated{
+	created := &event.TaskCreated{
 		Goal: sub.Goal, Model: sub.ModelName, Recipe: recipe, Tools: tools,
-		Config: config, Host: h.opts.Version, ABI: abi.Release,
-	}, nil
+		Config: config, Host: h.opts.Version, ABI: abi.Release, Context: event.ContextProtocol,
+	}
+	if sub.Config.Conversation.ContextLimit.Window != nil { // else nothing is counted
+		created.Tokenizer = tokens.New(sub.ModelName).Encoding()
+	}
+	return created, nil
 }
 
 // moduleBlobs keeps the modules beside the task, so that it can be resumed and replayed with the same bytes.

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -58,13 +57,16 @@ func parse(t *testing.T, seq uint64, line string) *event.Event {
 	if payload == "" {
 		payload = "{}"
 	}
-	record := map[string]any{
-		"v": 1, "type": kind, "time": at * 1000, "actor": map[string]any{"kind": "host"}, "step": step,
-		"payload": json.RawMessage(payload),
-	}
-	var b bytes.Buffer
-	require.NoError(t, json.NewEncoder(&b).Encode(record), line)
-	e, err := event.Decode("01task", seq, b.Bytes())
+	p := event.New(event.Type(kind))
+	require.NotNil(t, p, line)
+	dec := json.NewDecoder(strings.NewReader(payload))
+	dec.DisallowUnknownFields()
+	require.NoError(t, dec.Decode(p), line)
+	record, err := event.Encode(&event.Event{
+		Version: event.V1, Time: at * 1000, Actor: event.Actor{Kind: event.ActorHost}, Step: step, Payload: p,
+	})
+	require.NoError(t, err, line)
+	e, err := event.Decode("01task", seq, record)
 	require.NoError(t, err, line)
 	return e
 }

@@ -5,37 +5,84 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
 )
 
 // ErrVersion says that a record was written by a newer version.
 var ErrVersion = errors.New("event: written by a newer version")
 
-// record is the encoding of an event: one JSON object. The task and the sequence number are the store's
-// key, and are not repeated in it.
-type record struct {
-	Version Version         `json:"v"`
-	Type    Type            `json:"type"`
-	Time    int64           `json:"time"`
-	Actor   Actor           `json:"actor"`
-	Cause   uint64          `json:"cause,omitempty"`
-	Step    int64           `json:"step,omitempty"`
-	Attempt int64           `json:"attempt,omitempty"`
-	Payload json.RawMessage `json:"payload"`
-}
+// A record is a CBOR sequence (RFC 8742) of two items: the envelope, an array, and the payload, a map with the
+// numbers of its fields as keys. The task and the sequence number are the store's key, and are not repeated in it.
+
+// encoding writes payloads: core deterministic encoding (RFC 8949, 4.2.1), so that one event has one record.
+var encoding = func() cbor.EncMode {
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return mode
+}()
+
+// decoding reads payloads, strictly: within one version every field is known, so another one means that this
+// is not what was written.
+var decoding = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		// Encode writes none of these.
+		IndefLength: cbor.IndefLengthForbidden,
+		TagsMd:      cbor.TagsForbidden,
+		// A payload nests six deep (a task's tools); the limit bounds the stack.
+		MaxNestedLevels: 16,
+		// The most fields that one object has is 30; a list has as many elements as a reply has calls, or a task steps.
+		// Each element takes at least a byte of the record, so memory is bounded by its length in any case.
+		MaxMapPairs:      64,
+		MaxArrayElements: 1 << 20,
+		// A model's text is kept byte for byte, whatever it is.
+		UTF8: cbor.UTF8DecodeInvalid,
+		// JSON and digests are byte strings, text is text: neither is read as the other.
+		ByteStringToString: cbor.ByteStringToStringForbidden,
+		FieldNameMatching:  cbor.FieldNameMatchingCaseSensitive,
+	}.DecMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return mode
+}()
 
 // Encode gives the record of an event, to be stored under its task and sequence number.
 func Encode(e *Event) ([]byte, error) {
-	payload, err := EncodeJSON(e.Payload)
+	payload, err := encoding.Marshal(e.Payload)
 	if err != nil {
-		return nil, fmt.Errorf("event %s: %w", e.Payload.Type(), err)
+		return nil, fmt.Errorf("event %d of task %s, %s: %w", e.Seq, e.Task, e.Payload.Type(), err)
 	}
-	return EncodeJSON(record{
-		Version: e.Version, Type: e.Payload.Type(), Time: e.Time, Actor: e.Actor,
-		Cause: e.Cause, Step: e.Step, Attempt: e.Attempt, Payload: payload,
-	})
+	// An envelope is short, but for what an id or a principal takes.
+	record, err := appendEnvelope(make([]byte, 0, 96+len(payload)), e)
+	if err != nil {
+		return nil, fmt.Errorf("event %d of task %s, %s: %w", e.Seq, e.Task, e.Payload.Type(), err)
+	}
+	return append(record, payload...), nil
 }
 
-// EncodeJSON is json.Marshal without the escapes that only HTML needs: what is stored is read by people too.
+// Decode reads a record that was stored under task and seq. ErrVersion is wrapped where a newer version
+// wrote it; an unknown type is an error.
+func Decode(task string, seq uint64, data []byte) (*Event, error) {
+	e := &Event{Task: task, Seq: seq}
+	rest, err := readEnvelope(data, e)
+	if err != nil {
+		return nil, fmt.Errorf("event %d of task %s: %w", seq, task, err)
+	}
+	if len(rest) == 0 || rest[0]>>5 != majorMap {
+		return nil, fmt.Errorf("event %d of task %s, %s: the payload is not a map", seq, task, e.Payload.Type())
+	}
+	if err := decoding.Unmarshal(rest, e.Payload); err != nil {
+		return nil, fmt.Errorf("event %d of task %s, %s: %w", seq, task, e.Payload.Type(), err)
+	}
+	return e, nil
+}
+
+// EncodeJSON is json.Marshal without the escapes that only HTML needs, for what people read.
 func EncodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -44,31 +91,4 @@ func EncodeJSON(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// Decode reads a record that was stored under task and seq. ErrVersion is wrapped where a newer version
-// wrote it; an unknown type is an error.
-func Decode(task string, seq uint64, data []byte) (*Event, error) {
-	var r record
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("event %d of task %s: %w", seq, task, err)
-	}
-	if r.Version < V1 || r.Version > Newest {
-		return nil, fmt.Errorf("event %d of task %s has version %d, and this axishost reads up to %d: %w",
-			seq, task, r.Version, Newest, ErrVersion)
-	}
-	payload := fresh(r.Type)
-	if payload == nil {
-		return nil, fmt.Errorf("event %d of task %s has type %q, which version %d does not have", seq, task, r.Type, r.Version)
-	}
-	// Strict: within one version every field is known, so another one means that this is not what was written.
-	dec := json.NewDecoder(bytes.NewReader(r.Payload))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(payload); err != nil {
-		return nil, fmt.Errorf("event %d of task %s, %s: %w", seq, task, r.Type, err)
-	}
-	return &Event{
-		Version: r.Version, Task: task, Seq: seq, Time: r.Time, Actor: r.Actor,
-		Cause: r.Cause, Step: r.Step, Attempt: r.Attempt, Payload: payload,
-	}, nil
 }

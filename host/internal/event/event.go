@@ -45,100 +45,15 @@ type Event struct {
 	Step int64
 	// Attempt counts the attempts of what the event belongs to, from 1; 0 where there are none.
 	Attempt int64
-	Payload Payload
+	// Principal is whose rights and credentials the event is about; empty for the task's own.
+	Principal string
+	// Args is the digest of the canonical arguments that the event is about (core.ArgumentsDigest): 64 hexadecimal
+	// digits, or empty.
+	Args string
+	// Evidence are the sequence numbers of the events that the event rests on.
+	Evidence []uint64
+	Payload  Payload
 }
 
 // Payload is what an event says. Each type of event has its own.
 type Payload interface{ Type() Type }
-
-// Type names a type of event.
-type Type string
-
-// The types of event.
-const (
-	TypeTaskCreated         Type = "TaskCreated"
-	TypeClaimed             Type = "Claimed"
-	TypeRecipeConsulted     Type = "RecipeConsulted"
-	TypeMessageAppended     Type = "MessageAppended"
-	TypeRollbackMarked      Type = "RollbackMarked"
-	TypeMarkerAppended      Type = "MarkerAppended"
-	TypePromptObserved      Type = "PromptObserved"
-	TypeConversationReset   Type = "ConversationReset"
-	TypeFinalizationForced  Type = "FinalizationForced"
-	TypeDecided             Type = "Decided"
-	TypeModelRequested      Type = "ModelRequested"
-	TypeModelReplied        Type = "ModelReplied"
-	TypeModelFailed         Type = "ModelFailed"
-	TypeToolRequested       Type = "ToolRequested"
-	TypeToolAuthorized      Type = "ToolAuthorized"
-	TypeStepDenied          Type = "StepDenied"
-	TypeToolStarted         Type = "ToolStarted"
-	TypeToolSucceeded       Type = "ToolSucceeded"
-	TypeToolFailed          Type = "ToolFailed"
-	TypeRetryScheduled      Type = "RetryScheduled"
-	TypeObservationRecorded Type = "ObservationRecorded"
-	TypeGoalVerified        Type = "GoalVerified"
-	TypeGoalRejected        Type = "GoalRejected"
-	TypeTaskSucceeded       Type = "TaskSucceeded"
-	TypeTaskPartial         Type = "TaskPartial"
-	TypeTaskFailed          Type = "TaskFailed"
-)
-
-// fresh gives an empty payload of each type, for decoding.
-func fresh(t Type) Payload {
-	switch t {
-	case TypeTaskCreated:
-		return &TaskCreated{}
-	case TypeClaimed:
-		return &Claimed{}
-	case TypeRecipeConsulted:
-		return &RecipeConsulted{}
-	case TypeMessageAppended:
-		return &MessageAppended{}
-	case TypeRollbackMarked:
-		return &RollbackMarked{}
-	case TypeMarkerAppended:
-		return &MarkerAppended{}
-	case TypePromptObserved:
-		return &PromptObserved{}
-	case TypeConversationReset:
-		return &ConversationReset{}
-	case TypeFinalizationForced:
-		return &FinalizationForced{}
-	case TypeDecided:
-		return &Decided{}
-	case TypeModelRequested:
-		return &ModelRequested{}
-	case TypeModelReplied:
-		return &ModelReplied{}
-	case TypeModelFailed:
-		return &ModelFailed{}
-	case TypeToolRequested:
-		return &ToolRequested{}
-	case TypeToolAuthorized:
-		return &ToolAuthorized{}
-	case TypeStepDenied:
-		return &StepDenied{}
-	case TypeToolStarted:
-		return &ToolStarted{}
-	case TypeToolSucceeded:
-		return &ToolSucceeded{}
-	case TypeToolFailed:
-		return &ToolFailed{}
-	case TypeRetryScheduled:
-		return &RetryScheduled{}
-	case TypeObservationRecorded:
-		return &ObservationRecorded{}
-	case TypeGoalVerified:
-		return &GoalVerified{}
-	case TypeGoalRejected:
-		return &GoalRejected{}
-	case TypeTaskSucceeded:
-		return &TaskSucceeded{}
-	case TypeTaskPartial:
-		return &TaskPartial{}
-	case TypeTaskFailed:
-		return &TaskFailed{}
-	}
-	return nil
-}

@@ -5,45 +5,63 @@ import "encoding/json"
 // TaskCreated begins a task and pins what it needs: with the blobs that the digests name, resume and
 // replay need nothing but the task's id. Keys and endpoints are never in it.
 type TaskCreated struct {
-	Goal string `json:"goal"`
+	Goal string `json:"goal" cbor:"1,keyasint,omitempty"`
 	// Model is the name of the model as it was asked for.
-	Model  string   `json:"model"`
-	Recipe *Plugin  `json:"recipe,omitempty"`
-	Tools  []Plugin `json:"tools,omitempty"`
+	Model  string   `json:"model" cbor:"2,keyasint,omitempty"`
+	Recipe *Plugin  `json:"recipe,omitempty" cbor:"3,keyasint,omitempty"`
+	Tools  []Plugin `json:"tools,omitempty" cbor:"4,keyasint,omitempty"`
 	// Config is the merged configuration.
-	Config json.RawMessage `json:"config"`
-	Host   string          `json:"host"` // version of the host
-	ABI    string          `json:"abi"`
+	Config json.RawMessage `json:"config" cbor:"5,keyasint"`
+	Host   string          `json:"host" cbor:"6,keyasint,omitempty"` // version of the host
+	ABI    string          `json:"abi" cbor:"7,keyasint,omitempty"`
+	// Grants are what each plugin may use besides computing.
+	Grants []Grant `json:"grants,omitempty" cbor:"8,keyasint,omitempty"`
+	// Policy is the operator's rules for what is allowed, asked and denied; absent: the host's own.
+	Policy json.RawMessage `json:"policy,omitempty" cbor:"9,keyasint,omitempty"`
+	// Tokenizer names the vocabulary that counted the messages; empty where nothing was counted.
+	Tokenizer string `json:"tokenizer,omitempty" cbor:"10,keyasint,omitempty"`
+	// Context is the version of the context protocol: tokenizer, template, parser and redaction as one.
+	Context int64 `json:"context" cbor:"11,keyasint,omitempty"`
+}
+
+// ContextProtocol is the version of the context protocol that new tasks pin.
+const ContextProtocol = 1
+
+// Grant is one capability of a plugin, and its limits (hosts, paths, sizes): none: all of it.
+type Grant struct {
+	Plugin     string   `json:"plugin" cbor:"1,keyasint,omitempty"`
+	Capability string   `json:"capability" cbor:"2,keyasint,omitempty"`
+	Limits     []string `json:"limits,omitempty" cbor:"3,keyasint,omitempty"`
 }
 
 // Plugin pins one plugin.
 type Plugin struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	Digest  string `json:"digest"` // SHA-256 of its file, in hexadecimal, and the key of its blob
+	Name    string `json:"name" cbor:"1,keyasint,omitempty"`
+	Version string `json:"version" cbor:"2,keyasint,omitempty"`
+	Digest  string `json:"digest" cbor:"3,keyasint,omitempty"` // SHA-256 of its file, in hexadecimal, and the key of its blob
 	// Hooks are those that may be asked; Tools those that the model is offered.
-	Hooks []string   `json:"hooks,omitempty"`
-	Tools []ToolSpec `json:"tools,omitempty"`
+	Hooks []string   `json:"hooks,omitempty" cbor:"4,keyasint,omitempty"`
+	Tools []ToolSpec `json:"tools,omitempty" cbor:"5,keyasint,omitempty"`
 }
 
 // ToolSpec pins a tool as it was offered.
 type ToolSpec struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Schema      json.RawMessage `json:"schema"`
-	Effect      string          `json:"effect"`
+	Name        string          `json:"name" cbor:"1,keyasint,omitempty"`
+	Description string          `json:"description,omitempty" cbor:"2,keyasint,omitempty"`
+	Schema      json.RawMessage `json:"schema" cbor:"3,keyasint"`
+	Effect      string          `json:"effect" cbor:"4,keyasint,omitempty"`
 }
 
 // Claimed says that a worker works on the task from here on. What an earlier one had under way is lost.
 type Claimed struct {
-	Worker string `json:"worker"`
-	Fence  uint64 `json:"fence"`
+	Worker string `json:"worker" cbor:"1,keyasint,omitempty"`
+	Fence  uint64 `json:"fence" cbor:"2,keyasint,omitempty"`
 }
 
 // GoalVerified says what shows that the answer is right. Verified "none" says that no predicate was there.
 type GoalVerified struct {
-	Verified string          `json:"verified"`
-	Evidence json.RawMessage `json:"evidence,omitempty"`
+	Verified string          `json:"verified" cbor:"1,keyasint,omitempty"`
+	Evidence json.RawMessage `json:"evidence,omitempty" cbor:"2,keyasint,omitempty"`
 }
 
 // What verified an answer.
@@ -54,32 +72,32 @@ const (
 
 // GoalRejected says why an answer does not hold.
 type GoalRejected struct {
-	Reason   string          `json:"reason"`
-	Evidence json.RawMessage `json:"evidence,omitempty"`
+	Reason   string          `json:"reason" cbor:"1,keyasint,omitempty"`
+	Evidence json.RawMessage `json:"evidence,omitempty" cbor:"2,keyasint,omitempty"`
 }
 
 // TaskSucceeded ends a task with its answer.
 type TaskSucceeded struct {
-	Answer   string `json:"answer"`
-	Verified string `json:"verified"`
+	Answer   string `json:"answer" cbor:"1,keyasint,omitempty"`
+	Verified string `json:"verified" cbor:"2,keyasint,omitempty"`
 	// Source is where the answer came from: direct_final, final_output or last_message.
-	Source string `json:"source"`
+	Source string `json:"source" cbor:"3,keyasint,omitempty"`
 }
 
 // TaskPartial ends a task that has not reached its goal, with what there is.
 type TaskPartial struct {
-	Reason string `json:"reason"`
-	Answer string `json:"answer,omitempty"`
+	Reason string `json:"reason" cbor:"1,keyasint,omitempty"`
+	Answer string `json:"answer,omitempty" cbor:"2,keyasint,omitempty"`
 	// Done and Undone count the steps with and without an observation.
-	Done   int64 `json:"done"`
-	Undone int64 `json:"undone"`
+	Done   int64 `json:"done" cbor:"3,keyasint,omitempty"`
+	Undone int64 `json:"undone" cbor:"4,keyasint,omitempty"`
 	// Resume is the sequence number of the last event that a follow-up can build on.
-	Resume uint64 `json:"resume"`
+	Resume uint64 `json:"resume" cbor:"5,keyasint,omitempty"`
 }
 
 // TaskFailed ends a task that cannot reach its goal.
 type TaskFailed struct {
-	Reason string `json:"reason"`
+	Reason string `json:"reason" cbor:"1,keyasint,omitempty"`
 }
 
 func (*TaskCreated) Type() Type   { return TypeTaskCreated }
