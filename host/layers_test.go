@@ -46,7 +46,9 @@ var layers = []layer{
 	{path: "host/internal/conv", core: true, own: []string{"abi", "host/internal/event"}},
 	{path: "host/internal/task", core: true, own: []string{"host/internal/event"}},
 	{path: "host/internal/repair", core: true},
-	{path: "host/internal/core", core: true, own: []string{"abi", "host/internal/event", "host/internal/conv", "host/internal/task", "host/internal/repair"}},
+	// Canonical JSON; pure as well.
+	{path: "host/internal/core", core: true, own: []string{"abi", "host/internal/event", "host/internal/conv", "host/internal/task", "host/internal/repair"},
+		ext: []string{"github.com/go-json-experiment/json/jsontext"}},
 	{path: "host/tokens", ext: []string{"github.com/pkoukk/tiktoken-go"}},
 	{path: "host/model", ext: []string{"github.com/sashabaranov/go-openai"}},
 	{path: "host/yamldepth"},

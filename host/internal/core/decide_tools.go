@@ -1,10 +1,6 @@
 package core
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/event"
@@ -24,20 +20,22 @@ func (d *draft) propose(calls []event.ToolCall, answers []event.Answer, cause ui
 	for i, c := range calls {
 		id := d.s.stepCount + int64(i) + 1
 		arguments, rules := EffectiveArguments(d.s, c, i, answers)
+		args := ArgumentsDigest(arguments)
 		request := &event.ToolRequested{
-			CallID: c.ID, Tool: c.Name, Arguments: c.Arguments, OperationID: operationID(d.task, id, arguments),
+			CallID: c.ID, Tool: c.Name, Arguments: c.Arguments, OperationID: operationID(d.task, id, args),
 			Repairs: rules, Key: key(answers, i),
 		}
 		if len(rules) > 0 {
 			request.Repaired = arguments
 		}
-		requested := d.emitStep(id, 0, request, cause).Seq
-		if denied := d.deny(c.Name, arguments, d.misfits[i], running); denied != nil {
-			d.emitStep(id, 0, denied, requested)
+		requested := d.emitStep(id, 0, request, cause)
+		requested.Args = args
+		if denied := d.deny(requested, d.misfits[i], running); denied != nil {
+			d.emitStep(id, 0, denied, requested.Seq)
 			continue
 		}
-		d.calls.add(c.Name, arguments)
-		authorized := d.emitStep(id, 0, &event.ToolAuthorized{}, requested).Seq
+		d.calls.add(c.Name, args)
+		authorized := d.emitStep(id, 0, &event.ToolAuthorized{}, requested.Seq).Seq
 		if running < d.s.config.Limits.ParallelTools {
 			d.emitStep(id, 1, &event.ToolStarted{}, authorized)
 		}
@@ -64,12 +62,6 @@ func (s *State) duplicates(calls int, answers []event.Answer) bool {
 		seen[k] = true
 	}
 	return false
-}
-
-// operationID is the same over all attempts of a step, and differs between any two steps.
-func operationID(task string, step int64, arguments string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s", task, step, arguments))
-	return hex.EncodeToString(sum[:16])
 }
 
 // toolFinished settles a step, starts the next that waits, and closes the batch when it was the last.

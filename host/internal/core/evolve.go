@@ -172,7 +172,7 @@ func (s *State) evolveStep(e *event.Event) error {
 	switch p := e.Payload.(type) {
 	case *event.ToolStarted:
 		if e.Attempt == 1 {
-			s.calls.add(step.Request.Tool, effective(&step.Request))
+			s.calls.add(step.Request.Tool, step.Args)
 		}
 	case *event.ToolSucceeded:
 		s.evidence = append(s.evidence, abi.Evidence{Step: e.Step, Tool: step.Request.Tool, Result: p.Result})

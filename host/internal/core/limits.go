@@ -32,8 +32,8 @@ type callCounts struct {
 }
 
 type repeated struct {
-	arguments string
-	times     int64
+	args  string // their digest
+	times int64
 }
 
 func newCallCounts() callCounts {
@@ -44,34 +44,19 @@ func (c *callCounts) clone() callCounts {
 	return callCounts{total: c.total, byTool: maps.Clone(c.byTool), last: maps.Clone(c.last)}
 }
 
-func (c *callCounts) add(tool, arguments string) {
+func (c *callCounts) add(tool, args string) {
 	c.total++
 	c.byTool[tool]++
 	times := int64(1)
-	if last := c.last[tool]; last.arguments == canonical(arguments) {
+	if last := c.last[tool]; last.args == args {
 		times += last.times
 	}
-	c.last[tool] = repeated{canonical(arguments), times}
-}
-
-// canonical is JSON in one form, so that the same arguments are told whatever their spacing and order.
-func canonical(arguments string) string {
-	var v any
-	dec := json.NewDecoder(strings.NewReader(arguments))
-	dec.UseNumber()
-	if dec.Decode(&v) != nil {
-		return arguments
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return arguments
-	}
-	return string(b)
+	c.last[tool] = repeated{args, times}
 }
 
 // limited says why one more call would be one too many; empty when it is not. inReply counts the calls of
 // this reply that run.
-func (l *Limits) limited(c *callCounts, inReply int64, tool, arguments string) (reason, text string) {
+func (l *Limits) limited(c *callCounts, inReply int64, tool, args string) (reason, text string) {
 	reached := func(limit *int64, n int64) bool { return limit != nil && n >= *limit }
 	last := c.last[tool]
 	switch {
@@ -81,7 +66,7 @@ func (l *Limits) limited(c *callCounts, inReply int64, tool, arguments string) (
 		return deniedPerTask, fmt.Sprintf("All %d tool calls of this task are used up. The call was not run.", *l.CallsPerTask)
 	case reached(l.CallsPerTool, c.byTool[tool]):
 		return deniedPerTool, fmt.Sprintf("All %d calls of %s are used up. The call was not run.", *l.CallsPerTool, tool)
-	case last.arguments == canonical(arguments) && reached(l.SameArguments, last.times):
+	case last.args == args && reached(l.SameArguments, last.times):
 		return deniedSame, fmt.Sprintf("%s was just called %d times with these arguments. Try something else. The call was not run.", tool, last.times)
 	}
 	return "", ""
@@ -106,16 +91,18 @@ func (s *State) exhausted(c *callCounts) bool {
 }
 
 // deny says why a call cannot run; nil when it can. The text is for the model.
-func (d *draft) deny(tool, arguments, misfit string, inReply int64) *event.StepDenied {
+func (d *draft) deny(requested *event.Event, misfit string, inReply int64) *event.StepDenied {
+	request := requested.Payload.(*event.ToolRequested)
+	tool := request.Tool
 	if d.s.tool(tool) == nil {
 		return &event.StepDenied{Reason: deniedUnknownTool, Text: fmt.Sprintf("There is no tool %q. %s", tool, d.s.toolNames())}
 	}
-	if reason, text := d.s.config.Limits.limited(&d.calls, inReply, tool, arguments); reason != "" {
+	if reason, text := d.s.config.Limits.limited(&d.calls, inReply, tool, requested.Args); reason != "" {
 		return &event.StepDenied{Reason: reason, Text: text}
 	}
 	var object map[string]json.RawMessage
 	var wrong *json.UnmarshalTypeError
-	switch err := json.Unmarshal([]byte(arguments), &object); {
+	switch err := json.Unmarshal([]byte(effective(request)), &object); {
 	case errors.As(err, &wrong):
 		misfit = "they must be one JSON object, not " + wrong.Value
 	case err != nil:

@@ -64,6 +64,7 @@ type Step struct {
 	State   State
 	Attempt int64 // counts the starts
 	Request event.ToolRequested
+	Args    string // the digest of its canonical arguments
 	// Started is the sequence number of the event that started it, Settled of the one that settled it.
 	Started uint64
 	Settled uint64
@@ -98,7 +99,7 @@ func (s *Step) Apply(e *event.Event) error {
 	s.last[len(s.last)-1] = t
 	switch p := e.Payload.(type) {
 	case *event.ToolRequested:
-		s.ID, s.Request = e.Step, *p
+		s.ID, s.Request, s.Args = e.Step, *p, e.Args
 	case *event.ToolStarted:
 		s.Started, s.Attempt, s.Fault = e.Seq, e.Attempt, ""
 	case *event.ToolFailed:
