@@ -25,6 +25,9 @@ func (r *run) perform(ctx context.Context, e core.Effect) core.Input {
 		return r.callModel(ctx, e)
 	case core.CallTool:
 		return r.callTool(ctx, e)
+	case core.CancelTool:
+		// Whether the call still runs is the loop's to see to: nobody waits for it from here on.
+		return core.ToolCancelled{Step: e.Step, Attempt: e.Attempt}
 	case core.SetTimer:
 		return r.wait(ctx, e)
 	default:

@@ -97,10 +97,10 @@ func (e *StoppedError) Error() string { return e.Reason }
 // Result is how a task ended.
 type Result struct {
 	Task     string
-	Phase    string // succeeded, partial or failed
+	Phase    string // succeeded, partial, failed or cancelled
 	Answer   string
 	Verified string // by what: none or recipe
-	Reason   string // why it is partial or failed
+	Reason   string // why it is partial, failed or cancelled
 }
 
 // Submission is a task to be run.

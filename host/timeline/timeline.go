@@ -49,7 +49,7 @@ type Timeline struct {
 type Outcome struct {
 	Answer   string // as the model wrote it; empty for none
 	Verified string // by what: none or recipe; empty for a task that has not succeeded
-	Reason   string // why it is partial or failed
+	Reason   string // why it is partial, failed or cancelled
 }
 
 // Outcome gives what the task came to; nil until it has ended.
@@ -80,6 +80,11 @@ func (t *Timeline) Event(e *event.Event) []Line {
 		t.usage.Prompt += p.Usage.Prompt
 		t.usage.Completion += p.Usage.Completion
 		t.usage.Reported = t.usage.Reported || p.Usage.Reported
+	case *event.CancelRequested:
+		return []Line{{Notice, "cancel", asked(e, p)}}
+	case *event.TaskCancelled:
+		t.outcome = &Outcome{Reason: p.Reason}
+		return []Line{t.ended(e, "cancelled: "+show(p.Reason))}
 	case *event.ModelFailed:
 		return []Line{{Notice, "model", "failed: " + show(p.Reason)}}
 	case *event.Decided:
@@ -164,6 +169,10 @@ func (t *Timeline) step(e *event.Event) []Line {
 		return []Line{{Notice, "tool", t.call(e.Step) + " denied (" + show(p.Reason) + "): " + show(p.Text)}}
 	case *event.ToolSucceeded:
 		return []Line{{Plain, "tool", t.call(e.Step) + " in " + duration(e.Time-t.started[e.Step]) + ": " + show(p.Result)}}
+	case *event.StepCancelled:
+		return []Line{{Detail, "", t.call(e.Step) + " is not run any more"}}
+	case *event.CancelAcknowledged:
+		return []Line{{Notice, "tool", t.call(e.Step) + " cut off after " + duration(e.Time-t.started[e.Step])}}
 	case *event.ToolFailed:
 		return []Line{{Notice, "tool", t.call(e.Step) + " failed in " + duration(e.Time-t.started[e.Step]) + " (" + show(p.Class) + "): " + show(p.Reason)}}
 	case *event.ObservationRecorded:
@@ -171,6 +180,19 @@ func (t *Timeline) step(e *event.Event) []Line {
 		delete(t.started, e.Step)
 	}
 	return nil
+}
+
+// asked tells who asked that the task end, and what is waited for.
+func asked(e *event.Event, p *event.CancelRequested) string {
+	text := "asked for by " + show(strings.TrimSpace(string(e.Actor.Kind)+" "+e.Actor.ID)) + ": " + show(p.Reason)
+	switch n := len(p.InFlight); n {
+	case 0:
+		return text
+	case 1:
+		return text + "; 1 call is cut off"
+	default:
+		return text + fmt.Sprintf("; %d calls are cut off", n)
+	}
 }
 
 func (t *Timeline) call(step int64) string {

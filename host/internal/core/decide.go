@@ -22,6 +22,9 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 	if _, begins := in.(TaskSubmitted); s.created == nil && !begins {
 		return nil, errors.New("there is no such task")
 	}
+	if !s.heeds(in) {
+		return nil, nil
+	}
 	d := &draft{s: s, task: s.task, config: &s.config, now: now, seq: s.seq, answered: s.answered, spent: s.spent}
 	var err error
 	switch in := in.(type) {
@@ -39,6 +42,10 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 		d.timerFired()
 	case ToolFinished:
 		err = d.toolFinished(in)
+	case CancelRequested:
+		err = d.cancelRequested(in)
+	case ToolCancelled:
+		err = d.toolCancelled(in)
 	case Advanced:
 		err = d.advance()
 	default:
@@ -108,6 +115,9 @@ func (d *draft) claim(in Claimed) error {
 		return fmt.Errorf("fence %d is not above %d", in.Fence, s.fence)
 	}
 	claim := d.emit(&event.Claimed{Worker: in.Worker, Fence: in.Fence}, 0).Seq
+	if s.cancel != nil {
+		return d.takeOverCancelled(claim)
+	}
 	if s.request != 0 {
 		d.emit(&event.ModelFailed{Class: event.ClassLost, Reason: "the worker stopped before the reply was known"}, s.request)
 	}

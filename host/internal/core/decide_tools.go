@@ -73,6 +73,9 @@ func (d *draft) toolFinished(in ToolFinished) error {
 	}
 	settled := d.emitStep(step.ID, step.Attempt, outcome(in), step.Started)
 	settled.Actor = event.Actor{Kind: event.ActorTool, ID: step.Request.Tool}
+	if s.cancel != nil {
+		return d.endCancelled(s.cancel, s.cancelSeq) // kept as evidence
+	}
 	if in.Fault != "" || s.stop != nil {
 		return nil // stopped: what was under way is recorded, nothing new begins
 	}

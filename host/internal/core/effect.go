@@ -33,6 +33,13 @@ type CallTool struct {
 	OperationID string
 }
 
+// CancelTool cuts off the call of a step, and brings ToolCancelled once it no longer runs, or ToolFinished where
+// the call was faster. A call that this process does not run died with the one that did.
+type CancelTool struct {
+	Step    int64
+	Attempt int64
+}
+
 // SetTimer waits until a time, in microseconds since the Unix epoch, and brings TimerFired.
 type SetTimer struct{ At int64 }
 
@@ -49,6 +56,9 @@ func (e CallModel) ID() string { return fmt.Sprintf("model:%d", e.Request) }
 func (e CallTool) ID() string { return fmt.Sprintf("tool:%d:%d", e.Step, e.Attempt) }
 
 // ID implements Effect.
+func (e CancelTool) ID() string { return fmt.Sprintf("cancel:%d:%d", e.Step, e.Attempt) }
+
+// ID implements Effect.
 func (e SetTimer) ID() string { return fmt.Sprintf("timer:%d", e.At) }
 
 // ID implements Effect.
@@ -60,6 +70,8 @@ func Pending(s *State) []Effect {
 	switch {
 	case s.created == nil || s.outcome != nil || s.stop != nil:
 		return nil
+	case s.cancel != nil:
+		return s.pendingCancels()
 	case s.conv.Stage() == conv.NotInitialized:
 		return []Effect{ConsultRecipe{Of: s.createdSeq}}
 	case s.reply != nil:
@@ -85,4 +97,15 @@ func Pending(s *State) []Effect {
 		return []Effect{ConsultRecipe{Of: s.seq}}
 	}
 	return []Effect{Advance{Of: s.seq}}
+}
+
+// pendingCancels cuts off what is executing. One of them at least is, or the task would have ended.
+func (s *State) pendingCancels() []Effect {
+	var effects []Effect
+	for i := range s.steps {
+		if step := &s.steps[i]; step.State == task.Executing {
+			effects = append(effects, CancelTool{Step: step.ID, Attempt: step.Attempt})
+		}
+	}
+	return effects
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/conv"
@@ -24,6 +25,8 @@ func evolve(s *State, e *event.Event) error {
 		return fmt.Errorf("follows event %d", s.seq)
 	case s.outcome != nil:
 		return fmt.Errorf("the task has ended (%s)", s.outcome.Phase)
+	case s.cancel != nil && !slices.Contains(whileCancelling, e.Payload.Type()):
+		return &UnexpectedError{Phase: s.Phase(), Event: e.Payload.Type()}
 	case (s.created == nil) != (e.Payload.Type() == event.TypeTaskCreated):
 		return fmt.Errorf("a task begins with %s, and has one", event.TypeTaskCreated)
 	}
@@ -55,9 +58,41 @@ func evolve(s *State, e *event.Event) error {
 		s.outcome = &Outcome{Phase: PhasePartial, Answer: p.Answer, Reason: p.Reason}
 	case *event.TaskFailed:
 		s.outcome = &Outcome{Phase: PhaseFailed, Reason: p.Reason}
-	default:
+	case *event.CancelRequested:
+		s.cancel, s.cancelSeq, s.stop, s.retryAt = p, e.Seq, nil, 0
+	case *event.TaskCancelled:
+		return s.evolveCancelled(p)
+	case *event.MessageAppended, *event.RollbackMarked, *event.MarkerAppended, *event.PromptObserved,
+		*event.ConversationReset, *event.FinalizationForced, *event.Decided:
 		return s.evolveConversation(e)
+	default:
+		return &UnexpectedError{Phase: s.Phase(), Event: e.Payload.Type()}
 	}
+	return nil
+}
+
+// UnexpectedError says that an event does not fit what its task is doing, or is one that this machine does not
+// handle. Events of steps have a task.TransitionError instead.
+type UnexpectedError struct {
+	Phase Phase
+	Event event.Type
+}
+
+func (e *UnexpectedError) Error() string {
+	return fmt.Sprintf("a task that is %s cannot take event %s", e.Phase, e.Event)
+}
+
+// evolveCancelled ends a task whose steps are all closed.
+func (s *State) evolveCancelled(p *event.TaskCancelled) error {
+	for i := range s.steps {
+		if !s.steps[i].State.Over() {
+			return fmt.Errorf("step %d is %s", s.steps[i].ID, s.steps[i].State)
+		}
+	}
+	if s.cancel == nil {
+		return &UnexpectedError{Phase: s.Phase(), Event: p.Type()}
+	}
+	s.outcome = &Outcome{Phase: PhaseCancelled, Reason: p.Reason}
 	return nil
 }
 
@@ -91,7 +126,7 @@ func (s *State) evolveModelFailed(p *event.ModelFailed) {
 		s.answered++
 	}
 	s.stop = &Stop{Kind: StopModel, Reason: p.Reason}
-	if p.Class == event.ClassLost {
+	if p.Class == event.ClassLost || p.Class == event.ClassCancelled {
 		s.stop, s.failures = nil, 0
 	}
 }
@@ -176,8 +211,12 @@ func (s *State) evolveStep(e *event.Event) error {
 		}
 	case *event.ToolSucceeded:
 		s.evidence = append(s.evidence, abi.Evidence{Step: e.Step, Tool: step.Request.Tool, Result: p.Result})
+	case *event.CancelAcknowledged:
+		if p.Result != nil {
+			s.evidence = append(s.evidence, abi.Evidence{Step: e.Step, Tool: step.Request.Tool, Result: *p.Result})
+		}
 	case *event.ToolFailed:
-		if p.Fault {
+		if p.Fault && s.cancel == nil {
 			s.stop = &Stop{Kind: StopPlugin, Reason: p.Reason}
 		}
 	case *event.RetryScheduled:
@@ -199,6 +238,11 @@ func observation(step *task.Step, p event.Payload) (event.Message, bool) {
 		m.Content, m.Tokens = p.Reason, p.Tokens
 	case *event.StepDenied:
 		m.Content = p.Text
+	case *event.CancelAcknowledged:
+		if p.Result == nil {
+			return event.Message{}, false
+		}
+		m.Content, m.Tokens = *p.Result, p.Tokens
 	default:
 		return event.Message{}, false
 	}

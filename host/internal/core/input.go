@@ -60,14 +60,28 @@ type ToolFinished struct {
 	Tokens int64
 }
 
+// CancelRequested asks that the task end. Actor is who asks; the zero value is the user.
+type CancelRequested struct {
+	Reason string
+	Actor  event.Actor
+}
+
+// ToolCancelled says that the call of a CancelTool no longer runs, and has given nothing.
+type ToolCancelled struct {
+	Step    int64
+	Attempt int64
+}
+
 // Advanced brings nothing: it lets the machine go on by itself where a commit ended in the middle.
 type Advanced struct{}
 
-func (TaskSubmitted) input()  {}
-func (Claimed) input()        {}
-func (RecipeAnswered) input() {}
-func (ModelReplied) input()   {}
-func (ModelFailed) input()    {}
-func (TimerFired) input()     {}
-func (ToolFinished) input()   {}
-func (Advanced) input()       {}
+func (TaskSubmitted) input()   {}
+func (Claimed) input()         {}
+func (RecipeAnswered) input()  {}
+func (ModelReplied) input()    {}
+func (ModelFailed) input()     {}
+func (TimerFired) input()      {}
+func (ToolFinished) input()    {}
+func (CancelRequested) input() {}
+func (ToolCancelled) input()   {}
+func (Advanced) input()        {}

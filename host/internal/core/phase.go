@@ -13,26 +13,29 @@ type Phase string
 
 // The phases that a task can be in.
 const (
-	PhaseCreated   Phase = "created"
-	PhasePlanning  Phase = "planning"
-	PhaseReady     Phase = "ready"
-	PhaseExecuting Phase = "executing"
-	PhaseObserving Phase = "observing"
-	PhaseSucceeded Phase = "succeeded"
-	PhasePartial   Phase = "partial"
-	PhaseFailed    Phase = "failed"
+	PhaseCreated    Phase = "created"
+	PhasePlanning   Phase = "planning"
+	PhaseReady      Phase = "ready"
+	PhaseExecuting  Phase = "executing"
+	PhaseCancelling Phase = "cancelling"
+	PhaseObserving  Phase = "observing"
+	PhaseSucceeded  Phase = "succeeded"
+	PhasePartial    Phase = "partial"
+	PhaseFailed     Phase = "failed"
+	PhaseCancelled  Phase = "cancelled"
 )
 
 // Phase derives what the task is doing.
 func (s *State) Phase() Phase {
 	begun := s.conv != nil && s.conv.Stage() != conv.NotInitialized
-	return phase(s.outcome, begun, s.steps)
+	return phase(s.outcome, s.cancel != nil, begun, s.steps)
 }
 
 // PhaseAfter gives what the task will be doing once events are evolved, for the list entry that is
 // committed with them. The events must be those that Decide gave for s.
 func PhaseAfter(s *State, events []*event.Event) Phase {
 	begun := s.conv != nil && s.conv.Stage() != conv.NotInitialized
+	cancelling := s.cancel != nil
 	shadow := New()
 	shadow.steps, shadow.stepCount = slices.Clone(s.steps), s.stepCount
 	for _, e := range events {
@@ -43,6 +46,10 @@ func PhaseAfter(s *State, events []*event.Event) Phase {
 			return PhasePartial
 		case *event.TaskFailed:
 			return PhaseFailed
+		case *event.TaskCancelled:
+			return PhaseCancelled
+		case *event.CancelRequested:
+			cancelling = true
 		case *event.Decided:
 			begun = true
 			if p.Head.Stage != conv.AwaitTools.String() {
@@ -53,14 +60,16 @@ func PhaseAfter(s *State, events []*event.Event) Phase {
 			break // Evolve will say the same, and loudly
 		}
 	}
-	return phase(nil, begun, shadow.steps)
+	return phase(nil, cancelling, begun, shadow.steps)
 }
 
-func phase(outcome *Outcome, begun bool, steps []task.Step) Phase {
-	if outcome != nil {
+func phase(outcome *Outcome, cancelling, begun bool, steps []task.Step) Phase {
+	switch {
+	case outcome != nil:
 		return outcome.Phase
-	}
-	if !begun {
+	case cancelling:
+		return PhaseCancelling
+	case !begun:
 		return PhaseCreated
 	}
 	var ready, settled bool

@@ -28,7 +28,7 @@ func hasHook(created *event.TaskCreated, hook string) bool {
 // What verify is asked depends on what the other hooks said, so they come in rounds.
 func NextQuestions(s *State, answers []event.Answer) []Question {
 	switch {
-	case s.created == nil || s.outcome != nil:
+	case s.created == nil || s.outcome != nil || s.cancel != nil:
 		return nil
 	case s.conv.Stage() == conv.NotInitialized:
 		if answered(answers, abi.HookStart) != nil {

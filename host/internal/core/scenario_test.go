@@ -95,6 +95,14 @@ func parseInput(cmd, input string) (Input, error) {
 		return in, err
 	case "advance":
 		return Advanced{}, nil
+	case "cancel":
+		var in CancelRequested
+		err := strict(input, &in)
+		return in, err
+	case "cut-off":
+		in := ToolCancelled{Attempt: 1}
+		err := strict(input, &in)
+		return in, err
 	}
 	return nil, errors.New("command is not known")
 }

@@ -70,6 +70,10 @@ type State struct {
 	// made holds the messages that events made and that no MessageAppended has taken up yet.
 	made map[uint64]event.Message
 
+	// cancel is the request to end the task, while it waits for what is under way.
+	cancel    *event.CancelRequested
+	cancelSeq uint64
+
 	stop    *Stop
 	outcome *Outcome
 }

@@ -21,6 +21,8 @@ type world struct {
 	state *State
 	log   []*event.Event
 	now   int64
+
+	cancels bool
 }
 
 // TestAnyWorld: whatever model, recipe and tools answer and whenever a worker is lost, a task that neither
@@ -28,7 +30,7 @@ type world struct {
 // would see is answered exactly once, in order, right behind it; and a task comes to an end.
 func TestAnyWorld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{t: t, state: New()}
+		w := &world{t: t, state: New(), cancels: rapid.Bool().Draw(t, "cancels")}
 		w.feed(TaskSubmitted{Task: "01t", Worker: "w", Created: w.task()})
 		for range 400 {
 			if w.state.Outcome() != nil {
@@ -37,9 +39,40 @@ func TestAnyWorld(t *testing.T) {
 			w.step()
 		}
 		require.NotNil(t, w.state.Outcome(), "the task did not end in %d events", len(w.log))
-		_, err := Decide(w.state, w.now, Claimed{Worker: "w", Fence: w.state.Fence() + 1})
-		require.ErrorIs(t, err, ErrEnded)
+		w.requireEnded()
 	})
+}
+
+// requireEnded: a terminal task accepts nothing; one that was cancelled ended so, with every step that had begun
+// closed and nothing begun after the request.
+func (w *world) requireEnded() {
+	for _, in := range []Input{
+		Claimed{Worker: "w", Fence: w.state.Fence() + 1}, CancelRequested{}, ToolFinished{Step: 1, Attempt: 1},
+		ToolCancelled{Step: 1, Attempt: 1}, ModelReplied{}, TimerFired{}, Advanced{},
+	} {
+		_, err := Decide(w.state, w.now, in)
+		require.ErrorIs(w.t, err, ErrEnded)
+	}
+	require.Error(w.t, Evolve(w.state, &event.Event{Task: "01t", Seq: w.state.Seq() + 1, Payload: &event.Claimed{Fence: 99}}))
+	open, cancelled := map[int64]bool{}, false
+	for _, e := range w.log {
+		switch e.Payload.(type) {
+		case *event.CancelRequested:
+			require.False(w.t, cancelled, "a second request is no event")
+			cancelled = true
+		case *event.ModelRequested, *event.ToolRequested, *event.RetryScheduled, *event.Decided, *event.RecipeConsulted:
+			require.False(w.t, cancelled, "%s after the request to cancel", e.Payload.Type())
+		case *event.ToolStarted:
+			require.False(w.t, cancelled, "a tool began after the request to cancel")
+			open[e.Step] = true
+		case *event.ObservationRecorded, *event.StepCancelled, *event.CancelAcknowledged:
+			delete(open, e.Step)
+		}
+	}
+	require.Equal(w.t, cancelled, w.state.Outcome().Phase == PhaseCancelled)
+	if cancelled {
+		require.Empty(w.t, open, "steps that had begun are not closed")
+	}
 }
 
 func (w *world) task() event.TaskCreated {
@@ -65,9 +98,13 @@ func (w *world) task() event.TaskCreated {
 	return created
 }
 
-// step lets one thing happen: a worker is lost, or one pending effect brings its result.
+// step lets one thing happen: the task is cancelled, a worker is lost, or one pending effect brings its result.
 func (w *world) step() {
 	pending := Pending(w.state)
+	if w.cancels && rapid.IntRange(0, 19).Draw(w.t, "cancel") == 0 {
+		w.feed(CancelRequested{Reason: "enough"})
+		return
+	}
 	if len(pending) == 0 || rapid.IntRange(0, 9).Draw(w.t, "lost") == 0 {
 		w.feed(Claimed{Worker: "w", Fence: w.state.Fence() + 1})
 		return
@@ -79,6 +116,12 @@ func (w *world) step() {
 		w.feed(w.model())
 	case CallTool:
 		w.feed(w.tool(e))
+	case CancelTool:
+		if rapid.Bool().Draw(w.t, "faster") {
+			w.feed(w.tool(CallTool{Step: e.Step, Attempt: e.Attempt}))
+			return
+		}
+		w.feed(ToolCancelled{Step: e.Step, Attempt: e.Attempt})
 	case SetTimer:
 		w.now = e.At
 		w.feed(TimerFired{})
@@ -177,7 +220,7 @@ func (w *world) feed(in Input) {
 	require.True(w.t, reflect.DeepEqual(folded, w.state), "the state is not the fold over its log")
 	rests := w.state.Stop() != nil || w.state.Outcome() != nil
 	require.Equal(w.t, rests, len(Pending(w.state)) == 0)
-	if w.state.Conversation().Stage().Action() == conv.Done {
+	if w.state.Conversation().Stage().Action() == conv.Done && w.state.cancel == nil {
 		require.NotNil(w.t, w.state.Outcome(), "the conversation is over, the task is not")
 	}
 	w.requirePaired()
@@ -185,7 +228,7 @@ func (w *world) feed(in Input) {
 
 // requirePaired holds what the model would be sent now against what a strict endpoint asks.
 func (w *world) requirePaired() {
-	if w.state.Outcome() != nil || len(w.state.steps) > 0 {
+	if w.state.Outcome() != nil || w.state.cancel != nil || len(w.state.steps) > 0 {
 		return // nothing is sent
 	}
 	var open []event.ToolCall

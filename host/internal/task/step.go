@@ -18,11 +18,12 @@ const (
 	Observing
 	Failed
 	Denied
-	Closed // done: its result is part of the conversation
+	Closed    // done: its result was taken up
+	Cancelled // never begun, or cut off before anything had happened
 	stateCount
 )
 
-var stateNames = [stateCount]string{"none", "proposed", "ready", "executing", "observing", "failed", "denied", "done"}
+var stateNames = [stateCount]string{"none", "proposed", "ready", "executing", "observing", "failed", "denied", "done", "cancelled"}
 
 func (s State) String() string {
 	if s < stateCount {
@@ -34,13 +35,16 @@ func (s State) String() string {
 // Settled tells that the step's outcome is known and waits to be observed.
 func (s State) Settled() bool { return s == Observing || s == Failed || s == Denied }
 
+// Over tells that nothing more can come of the step.
+func (s State) Over() bool { return s == Closed || s == Cancelled }
+
 // transitions is the table of the step machine.
 var transitions = map[State]map[event.Type]State{
 	None:      {event.TypeToolRequested: Proposed},
-	Proposed:  {event.TypeToolAuthorized: Ready, event.TypeStepDenied: Denied},
-	Ready:     {event.TypeToolStarted: Executing},
-	Executing: {event.TypeToolSucceeded: Observing, event.TypeToolFailed: Failed},
-	Failed:    {event.TypeRetryScheduled: Ready, event.TypeObservationRecorded: Closed},
+	Proposed:  {event.TypeToolAuthorized: Ready, event.TypeStepDenied: Denied, event.TypeStepCancelled: Cancelled},
+	Ready:     {event.TypeToolStarted: Executing, event.TypeStepCancelled: Cancelled},
+	Executing: {event.TypeToolSucceeded: Observing, event.TypeToolFailed: Failed, event.TypeCancelAcknowledged: Cancelled},
+	Failed:    {event.TypeRetryScheduled: Ready, event.TypeObservationRecorded: Closed, event.TypeStepCancelled: Cancelled},
 	Denied:    {event.TypeObservationRecorded: Closed},
 	Observing: {event.TypeObservationRecorded: Closed},
 }
@@ -79,8 +83,14 @@ type Step struct {
 }
 
 // Next gives the state that an event leads to, without going there.
-func (s *Step) Next(t event.Type) (State, error) {
+func (s *Step) Next(p event.Payload) (State, error) {
+	t := p.Type()
 	next, ok := transitions[s.State][t]
+	if a, cancelled := p.(*event.CancelAcknowledged); cancelled && !a.NothingHappened {
+		// Where it gave a result all the same it is observed. What is not known would be reconciled, which no tool
+		// that is offered needs.
+		next, ok = Observing, ok && a.Result != nil
+	}
 	if !ok {
 		return s.State, &TransitionError{Step: s.ID, State: s.State, Event: t, Last: s.history()}
 	}
@@ -90,7 +100,7 @@ func (s *Step) Next(t event.Type) (State, error) {
 // Apply moves the step by a durable event.
 func (s *Step) Apply(e *event.Event) error {
 	t := e.Payload.Type()
-	next, err := s.Next(t)
+	next, err := s.Next(e.Payload)
 	if err != nil {
 		return err
 	}
@@ -109,6 +119,8 @@ func (s *Step) Apply(e *event.Event) error {
 		}
 	case *event.ToolSucceeded:
 		s.Settled, s.Succeeded = e.Seq, true
+	case *event.CancelAcknowledged:
+		s.Settled, s.Succeeded = e.Seq, p.Result != nil
 	case *event.StepDenied:
 		s.Settled = e.Seq
 	}

@@ -11,6 +11,7 @@ import (
 var stepEvents = []event.Payload{
 	&event.ToolRequested{Tool: "calc"}, &event.ToolAuthorized{}, &event.StepDenied{}, &event.ToolStarted{},
 	&event.ToolSucceeded{}, &event.ToolFailed{Reason: "r", Fault: true}, &event.RetryScheduled{}, &event.ObservationRecorded{},
+	&event.StepCancelled{}, &event.CancelAcknowledged{NothingHappened: true}, &event.ToolUnknown{}, &event.ApprovalRequested{},
 	&event.TaskFailed{}, &event.Decided{},
 }
 
@@ -19,13 +20,14 @@ var stepEvents = []event.Payload{
 func TestEveryPair(t *testing.T) {
 	want := map[State]map[event.Type]State{
 		None:      {event.TypeToolRequested: Proposed},
-		Proposed:  {event.TypeToolAuthorized: Ready, event.TypeStepDenied: Denied},
-		Ready:     {event.TypeToolStarted: Executing},
-		Executing: {event.TypeToolSucceeded: Observing, event.TypeToolFailed: Failed},
-		Failed:    {event.TypeRetryScheduled: Ready, event.TypeObservationRecorded: Closed},
+		Proposed:  {event.TypeToolAuthorized: Ready, event.TypeStepDenied: Denied, event.TypeStepCancelled: Cancelled},
+		Ready:     {event.TypeToolStarted: Executing, event.TypeStepCancelled: Cancelled},
+		Executing: {event.TypeToolSucceeded: Observing, event.TypeToolFailed: Failed, event.TypeCancelAcknowledged: Cancelled},
+		Failed:    {event.TypeRetryScheduled: Ready, event.TypeObservationRecorded: Closed, event.TypeStepCancelled: Cancelled},
 		Denied:    {event.TypeObservationRecorded: Closed},
 		Observing: {event.TypeObservationRecorded: Closed},
 		Closed:    {},
+		Cancelled: {},
 	}
 	for from := None; from < stateCount; from++ {
 		for n, p := range stepEvents {
@@ -66,4 +68,25 @@ func TestStepRemembers(t *testing.T) {
 	require.NoError(t, s.Apply(&event.Event{Seq: 6, Step: 3, Attempt: 2, Payload: &event.ToolStarted{}}))
 	assert.Empty(t, s.Fault, "a new attempt has not failed yet")
 	assert.Equal(t, int64(2), s.Attempt)
+}
+
+// TestAcknowledgement: a call that was cut off has changed nothing, or gave its result all the same; where
+// nobody knows, the step cannot be closed.
+func TestAcknowledgement(t *testing.T) {
+	for want, a := range map[State]*event.CancelAcknowledged{
+		Cancelled: {NothingHappened: true}, Observing: {Result: new("391")}, Executing: {},
+	} {
+		s := &Step{ID: 7, State: Executing}
+		err := s.Apply(&event.Event{Seq: 4, Step: 7, Attempt: 1, Payload: a})
+		assert.Equal(t, want, s.State)
+		assert.Equal(t, want == Cancelled, s.State.Over())
+		if want == Executing {
+			var refused *TransitionError
+			require.ErrorAs(t, err, &refused)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, uint64(4), s.Settled)
+		assert.Equal(t, want == Observing, s.Succeeded)
+	}
 }

@@ -1,0 +1,143 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/internal/task"
+)
+
+// Cancelling takes two commits at most. The first says that it was asked for, closes what had not begun, and settles
+// the model call under way: from then on nothing begins. Where no step is executing it ends the task as well; else
+// each of those is cut off, and whatever closes the last one ends the task in the same commit. So the end is
+// written only when nothing is under way, and a crash in between leaves the request, which a claim completes.
+
+// whileCancelling are the events that a task can have between the request to cancel it and its end.
+var whileCancelling = []event.Type{
+	event.TypeClaimed, event.TypeModelFailed, event.TypeToolSucceeded, event.TypeToolFailed, event.TypeStepCancelled,
+	event.TypeCancelAcknowledged, event.TypeObservationRecorded, event.TypeTaskCancelled,
+}
+
+// heeds tells whether an input can still lead to something, once the task is being cancelled.
+func (s *State) heeds(in Input) bool {
+	switch in.(type) {
+	case TaskSubmitted, Claimed, ToolFinished, ToolCancelled:
+		return true
+	}
+	return s.cancel == nil
+}
+
+func (d *draft) cancelRequested(in CancelRequested) error {
+	s := d.s
+	request := &event.CancelRequested{Reason: in.Reason}
+	for i := range s.steps {
+		if step := &s.steps[i]; step.State == task.Executing {
+			request.InFlight = append(request.InFlight, event.InFlight{
+				Step: step.ID, Attempt: step.Attempt, Tool: step.Request.Tool, OperationID: step.Request.OperationID,
+			})
+		}
+	}
+	e := d.emit(request, 0)
+	if e.Actor = in.Actor; e.Actor.Kind == "" {
+		e.Actor = userActor
+	}
+	if s.request != 0 {
+		d.emit(&event.ModelFailed{
+			Class: event.ClassCancelled, Reason: "the task was cancelled before the reply was known",
+		}, s.request).Attempt = s.failures + 1
+	}
+	for i := range s.steps {
+		switch step := &s.steps[i]; step.State {
+		case task.Proposed, task.Ready, task.Failed:
+			d.emitStep(step.ID, step.Attempt, &event.StepCancelled{Reason: "the task was cancelled"}, e.Seq)
+		}
+	}
+	return d.endCancelled(request, e.Seq)
+}
+
+// toolCancelled closes a step whose call was cut off.
+func (d *draft) toolCancelled(in ToolCancelled) error {
+	s := d.s
+	step := s.step(in.Step)
+	switch {
+	case step == nil || step.State != task.Executing || step.Attempt != in.Attempt:
+		return nil // its outcome came first
+	case s.cancel == nil:
+		return fmt.Errorf("step %d is not being cancelled", in.Step)
+	}
+	d.acknowledge(step, s.cancelSeq)
+	return d.endCancelled(s.cancel, s.cancelSeq)
+}
+
+// acknowledge says that a call no longer runs. Only tools that may run again are offered at all, so it has changed
+// nothing, or nothing that a repetition would not have changed: a write would be reconciled instead.
+func (d *draft) acknowledge(step *task.Step, cause uint64) {
+	d.emitStep(step.ID, step.Attempt, &event.CancelAcknowledged{NothingHappened: true}, cause)
+}
+
+// takeOverCancelled ends what an earlier worker was asked to: its calls died with it.
+func (d *draft) takeOverCancelled(claim uint64) error {
+	for i := range d.s.steps {
+		if step := &d.s.steps[i]; step.State == task.Executing {
+			d.acknowledge(step, claim)
+		}
+	}
+	return d.endCancelled(d.s.cancel, d.s.cancelSeq)
+}
+
+// endCancelled ends the task, unless a step is still executing after the events of this draft.
+func (d *draft) endCancelled(request *event.CancelRequested, cause uint64) error {
+	steps, err := d.steps()
+	if err != nil {
+		return err
+	}
+	for i := range steps {
+		if steps[i].State == task.Executing {
+			return nil
+		}
+	}
+	end := &event.TaskCancelled{Reason: request.Reason, InFlight: slices.Clone(request.InFlight)}
+	for i := range end.InFlight {
+		end.InFlight[i].End = endOf(steps, end.InFlight[i].Step)
+	}
+	for i := range steps {
+		switch step := &steps[i]; step.State {
+		case task.Failed: // failed meanwhile
+			d.emitStep(step.ID, step.Attempt, &event.StepCancelled{Reason: "the task was cancelled"}, step.Settled)
+		case task.Observing, task.Denied:
+			d.emitStep(step.ID, step.Attempt, &event.ObservationRecorded{}, step.Settled)
+		}
+	}
+	d.emit(end, cause)
+	return nil
+}
+
+// steps gives the steps as they are after the events of this draft.
+func (d *draft) steps() ([]task.Step, error) {
+	after := New()
+	after.steps, after.stepCount = slices.Clone(d.s.steps), d.s.stepCount
+	for _, e := range d.events {
+		if e.Step == 0 {
+			continue
+		}
+		if err := after.evolveStep(e); err != nil {
+			return nil, err
+		}
+	}
+	return after.steps, nil
+}
+
+// endOf tells how a step ended, before it is closed.
+func endOf(steps []task.Step, id int64) string {
+	for i := range steps {
+		switch {
+		case steps[i].ID != id:
+		case steps[i].State == task.Observing:
+			return event.EndDone
+		case steps[i].State == task.Failed:
+			return event.EndFailed
+		}
+	}
+	return event.EndCancelled
+}
