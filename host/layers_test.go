@@ -40,6 +40,7 @@ var layers = []layer{
 	{path: "store"},
 	{path: "store/memstore", own: []string{"store"}},
 	{path: "store/pebblestore", own: []string{"store"}, ext: []string{"github.com/cockroachdb/"}},
+	{path: "store/sealed", own: []string{"store"}},
 	{path: "store/storetest", own: []string{"store"}, ext: []string{"github.com/stretchr/testify", "pgregory.net/rapid"}},
 	// The codec of records; a pure library.
 	{path: "host/internal/event", core: true, ext: []string{"github.com/fxamacker/cbor/v2"}},
