@@ -19,6 +19,8 @@ import (
 	"github.com/axishost/axishost/store/storetest"
 )
 
+var bg = context.Background()
+
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
