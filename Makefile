@@ -12,7 +12,7 @@ PLUGINS := $(RECIPES:%=bin/plugins/%.wasm)
 # What stands in another file is a rule of its own, so that nothing is built twice.
 SOURCES := $(shell find . -name '*.go' -not -path './bin/*') go.mod go.sum
 
-.PHONY: build guests demo demo-rollbacks test lint check bench clean fmt vet tidy clean-tree
+.PHONY: build guests demo demo-rollbacks test torture lint check bench clean fmt vet tidy clean-tree
 
 build: bin/axishost
 
@@ -53,6 +53,12 @@ endif
 test:
 	@$(if $(CC_FOUND),true,echo "no C compiler found: testing without the race detector (install gcc to add it)")
 	$(RACE) ./...
+
+# kill -9 of the real binary at random instants, N times over, resumed and checked; `make torture N=200 SEED=7`.
+N ?= 20
+SEED ?= 0
+torture:
+	$(GO) test ./cmd/axishost -run '^TestTorture$$' -v -count 1 -timeout 60m -args -torture.n=$(N) -torture.seed=$(SEED)
 
 lint: fmt vet
 	$(GO) run $(STATICCHECK) ./...

@@ -27,6 +27,13 @@ type Model interface {
 	Complete(ctx context.Context, req model.Request, progress func(model.Progress)) (*model.Reply, error)
 }
 
+// Runners knows which tasks are being run on this machine, and by which process. *control.Log is one.
+type Runners interface {
+	// Begin says that this process runs a task, until end is called; an error when another process does.
+	Begin(ctx context.Context, task string) (end func(), err error)
+	Running(ctx context.Context) (map[string]int, error)
+}
+
 // Options of Open.
 type Options struct {
 	// Log is where tasks live. The host does not close it.
@@ -35,6 +42,8 @@ type Options struct {
 	Model Model
 	// CacheDir keeps compiled plugins; empty keeps them in memory only.
 	CacheDir string
+	// Runners, where it is set, knows which tasks other processes run: none is then taken from them unawares.
+	Runners Runners
 	// Version is the host's version, pinned in each task.
 	Version string
 	Events  Events

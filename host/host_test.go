@@ -180,7 +180,7 @@ func newLog(t testing.TB) store.Log {
 // history reads a task's events.
 func history(t testing.TB, h *Host, id string) []*Event {
 	var out []*Event
-	require.NoError(t, h.Read(t.Context(), id, func(e *Event) error {
+	require.NoError(t, h.Read(t.Context(), id, 0, func(e *Event) error {
 		out = append(out, e)
 		return nil
 	}))

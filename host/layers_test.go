@@ -58,14 +58,14 @@ var layers = []layer{
 	{path: "host/config", own: []string{"abi", "host/internal/core"}, ext: []string{"github.com/agnivade/levenshtein"}},
 	{path: "host/timeline", own: []string{"plugins", "host/internal/event"}},
 	{path: "host", own: []string{"abi", "host/internal/event", "host/internal/core", "host/model", "host/tokens", "plugins", "store"},
-		ext: []string{"github.com/santhosh-tekuri/jsonschema/v6", "github.com/oklog/ulid/v2", "golang.org/x/text"}},
+		ext: []string{"github.com/fxamacker/cbor/v2", "github.com/santhosh-tekuri/jsonschema/v6", "github.com/oklog/ulid/v2", "golang.org/x/text"}},
 	{path: "plugins/internal/wasmbin", own: []string{"abi"}},
 	{path: "plugins/internal/wasmrt", own: []string{"abi"}, ext: []string{"github.com/tetratelabs/wazero"}},
 	{path: "plugins/internal/hostfn", own: []string{"abi", "plugins/internal/wasmrt"}},
 	{path: "plugins/internal/wasi", own: []string{"abi", "plugins/internal/wasmrt"}},
 	{path: "plugins/plugintest", own: []string{"abi"}},
 	{path: "plugins", own: []string{"abi", "plugins/internal/..."}},
-	{path: "cmd/axishost", own: []string{"abi", "host", "host/config", "host/control", "host/model", "host/model/script", "host/timeline", "host/yamldepth", "plugins", "store", "store/pebblestore"},
+	{path: "cmd/axishost", own: []string{"abi", "host", "host/config", "host/control", "host/model", "host/model/script", "host/timeline", "host/yamldepth", "plugins", "store", "store/pebblestore", "store/sealed"},
 		ext: []string{"github.com/spf13/cobra", "github.com/goccy/go-yaml", "golang.org/x/term"}},
 }
 

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,7 +24,9 @@ type run struct {
 	counter *tokens.Counter
 	blobs   []store.Blob // go with the first commit
 	results chan finished
-	begun   map[string]bool // effects under way
+	begun   map[string]*underway // effects, by id
+	news    chan news            // of the log
+	fence   uint64               // of this run's own claim
 	// endpoint is the address of the endpoint that failed last: for the error, never for the log.
 	endpoint string
 	wg       sync.WaitGroup
@@ -34,7 +35,7 @@ type run struct {
 func newRun(h *Host, id, modelName string, state *core.State, l *loaded) *run {
 	return &run{
 		h: h, id: id, state: state, plugins: l, counter: tokens.New(modelName),
-		results: make(chan finished), begun: map[string]bool{},
+		results: make(chan finished), begun: map[string]*underway{}, news: make(chan news), fence: state.Fence(),
 	}
 }
 
@@ -43,15 +44,22 @@ func (r *run) loop(ctx context.Context) (*Result, error) {
 	effects, stop := context.WithCancel(ctx)
 	defer r.wg.Wait()
 	defer stop()
+	r.fence = r.state.Fence()
+	after := r.state.Seq()
+	r.wg.Go(func() { r.follow(effects, after) })
 	for {
 		pending := core.Pending(r.state)
 		r.begin(effects, pending)
-		if len(r.begun) == 0 {
+		if len(r.begun) == 0 || r.state.Outcome() != nil {
 			return r.end()
 		}
 		select {
 		case <-ctx.Done():
 			return result(r.id, r.state), ErrInterrupted
+		case n := <-r.news:
+			if err := r.hear(ctx, n); err != nil {
+				return result(r.id, r.state), interrupted(ctx, err)
+			}
 		case f := <-r.results:
 			delete(r.begun, f.effect)
 			if f.input == nil { // cut off, with ctx
@@ -64,23 +72,52 @@ func (r *run) loop(ctx context.Context) (*Result, error) {
 	}
 }
 
+// underway is an effect that is being performed.
+type underway struct {
+	abort context.CancelFunc
+	over  chan struct{} // closed when nothing of it runs any more
+}
+
 // begin starts the effects that are not under way. Those that are and are no longer pending have brought
-// their result, or are let run out: a halted task records what was under way.
+// their result, or are let run out (a halted task records what was under way), unless the task is cancelled:
+// then they are stopped.
 func (r *run) begin(ctx context.Context, pending []core.Effect) {
 	for _, e := range pending {
-		id := e.ID()
-		if r.begun[id] {
-			continue
+		if id := e.ID(); r.begun[id] == nil {
+			r.start(ctx, id, e)
 		}
-		r.begun[id] = true
-		r.wg.Go(func() {
-			f := finished{effect: id, input: r.perform(ctx, e)}
-			select {
-			case r.results <- f:
-			case <-ctx.Done():
-			}
-		})
 	}
+	if !r.state.Cancelling() {
+		return
+	}
+	for id, u := range r.begun {
+		if !slices.ContainsFunc(pending, func(e core.Effect) bool { return e.ID() == id }) {
+			u.abort()
+		}
+	}
+}
+
+func (r *run) start(ctx context.Context, id string, e core.Effect) {
+	var call *underway
+	if c, ok := e.(core.CancelTool); ok {
+		call = r.begun[core.CallTool{Step: c.Step, Attempt: c.Attempt}.ID()]
+	}
+	own, abort := context.WithCancel(ctx)
+	u := &underway{abort, make(chan struct{})}
+	r.begun[id] = u
+	r.wg.Go(func() {
+		defer abort()
+		if call != nil { // a step is closed when its call has ended
+			call.abort()
+			<-call.over
+		}
+		f := finished{effect: id, input: r.perform(own, e)}
+		close(u.over)
+		select {
+		case r.results <- f:
+		case <-ctx.Done():
+		}
+	})
 }
 
 // finished is the result of an effect: the input that it brings, nil when it was cut off.
@@ -89,20 +126,47 @@ type finished struct {
 	input  core.Input
 }
 
-// feed makes the events that an input leads to durable, and only then evolves the state.
+// feed makes the events that an input leads to durable, and only then evolves the state. Where another process
+// appended to the task first, it decides again by what the task is now.
 func (r *run) feed(ctx context.Context, in core.Input) error {
-	events, err := core.Decide(r.state, r.h.now().UnixMicro(), in)
-	if err != nil || len(events) == 0 {
-		return err
+	for {
+		events, err := core.Decide(r.state, r.h.now().UnixMicro(), in)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		commit, err := r.commit(events)
+		if err != nil {
+			return err
+		}
+		err = r.h.opts.Log.Commit(ctx, commit)
+		switch {
+		case err == nil:
+			r.blobs = nil
+			return r.evolve(events)
+		case !errors.Is(err, store.ErrConflict):
+			return r.storeError(err)
+		}
+		if ended, err := r.overtaken(ctx, err); ended || err != nil {
+			return err
+		}
 	}
-	commit, err := r.commit(events)
-	if err != nil {
-		return err
+}
+
+// overtaken reads what another process appended to the task, and tells whether that ended it. conflict is the
+// error that told of it.
+func (r *run) overtaken(ctx context.Context, conflict error) (ended bool, err error) {
+	before := r.state.Seq()
+	if err := r.catchUp(ctx); err != nil {
+		return false, err
 	}
-	if err := r.h.opts.Log.Commit(ctx, commit); err != nil {
-		return fmt.Errorf("task %s: %w", r.id, err)
+	if r.state.Seq() == before {
+		return false, r.storeError(conflict)
 	}
-	r.blobs = nil
+	return r.state.Outcome() != nil, nil
+}
+
+// evolve applies events that are durable, and tells of them.
+func (r *run) evolve(events []*event.Event) error {
 	for _, e := range events {
 		if err := core.Evolve(r.state, e); err != nil {
 			return err
@@ -130,8 +194,8 @@ func (r *run) commit(events []*event.Event) (store.Commit, error) {
 		}
 		a.Records = append(a.Records, data)
 	}
-	index, err := json.Marshal(r.summary(events))
-	a.Index = index
+	var err error
+	a.Index, a.Label, err = r.listing(events)
 	return store.Commit{Appends: []store.Append{a}, Blobs: r.blobs}, err
 }
 
@@ -149,18 +213,4 @@ func (r *run) end() (*Result, error) {
 		why.Reason = strings.Replace(why.Reason, theEndpoint, theEndpoint+" "+r.endpoint, 1)
 	}
 	return result(r.id, r.state), why
-}
-
-// summary is the task's entry in lists, as it will be after events.
-func (r *run) summary(events []*event.Event) Summary {
-	created := r.state.Created()
-	at := r.state.CreatedAt()
-	if i := slices.IndexFunc(events, func(e *event.Event) bool { return e.Payload.Type() == event.TypeTaskCreated }); i >= 0 {
-		created, at = events[i].Payload.(*event.TaskCreated), events[i].Time
-	}
-	s := Summary{ID: r.id, Phase: string(core.PhaseAfter(r.state, events)), Created: timestamp(at), Model: created.Model, Task: created.Goal}
-	if created.Recipe != nil {
-		s.Recipe = created.Recipe.Name
-	}
-	return s
 }

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/axishost/axishost/host/internal/core"
 	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/store"
+	"github.com/oklog/ulid/v2"
 )
 
 // Summary is a task's entry in lists. The order of its fields is the order of its JSON.
@@ -19,24 +21,75 @@ type Summary struct {
 	Created string `json:"created"` // RFC 3339, UTC
 	Recipe  string `json:"recipe"`  // empty: the base machine
 	Model   string `json:"model"`
-	Task    string `json:"task"`
+	Task    string `json:"task"`    // its first maxListed bytes
+	Process int    `json:"process"` // that runs it on this machine; 0: none
 }
 
-// List gives the tasks whose id starts with prefix, oldest first.
-func (h *Host) List(ctx context.Context, prefix string) ([]Summary, error) {
-	heads, err := h.opts.Log.List(ctx, store.Query{Prefix: prefix})
+// Ended tells that nothing follows any more.
+func (s *Summary) Ended() bool { return core.Phase(s.Phase).Ended() }
+
+// Phases are the phases that a task can be in, those in which it has ended last.
+func Phases() []string {
+	var out []string
+	for _, p := range core.Phases() {
+		out = append(out, string(p))
+	}
+	return out
+}
+
+// Query selects tasks. The zero value selects all.
+type Query struct {
+	Prefix string    // of the id
+	Phases []string  // one of these; empty: any
+	Since  time.Time // created then or later; zero: ever
+	Until  time.Time // created before; zero: ever
+	Last   int       // only so many of the newest; 0: all
+}
+
+// inLog gives the query as the log has it: ids begin with their time, and the phase is a task's label.
+func (q *Query) inLog() store.Query {
+	out := store.Query{Prefix: q.Prefix, Labels: q.Phases, Last: q.Last}
+	if !q.Since.IsZero() {
+		out.From = firstID(q.Since)
+	}
+	if !q.Until.IsZero() {
+		out.Before = firstID(q.Until)
+	}
+	return out
+}
+
+// firstID gives the lowest id that a task of a time can have; ids have milliseconds.
+func firstID(t time.Time) string {
+	var id ulid.ULID
+	_ = id.SetTime(uint64(min(max(t.UnixMilli(), 0), int64(ulid.MaxTime())))) // in its range
+	return strings.ToLower(id.String())
+}
+
+// List gives the tasks that q selects, oldest first.
+func (h *Host) List(ctx context.Context, q Query) ([]Summary, error) {
+	heads, err := h.opts.Log.List(ctx, q.inLog())
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Summary, 0, len(heads))
-	for _, head := range heads {
-		var s Summary
-		if err := json.Unmarshal(head.Index, &s); err != nil {
-			return nil, fmt.Errorf("list entry of task %s: %w", head.Task, err)
+	running, err := h.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Summary, len(heads))
+	for i := range heads {
+		if err := decodeSummary(&heads[i], &out[i]); err != nil {
+			return nil, err
 		}
-		out = append(out, s)
+		out[i].Process = running[out[i].ID]
 	}
 	return out, nil
+}
+
+func (h *Host) running(ctx context.Context) (map[string]int, error) {
+	if h.opts.Runners == nil {
+		return nil, nil
+	}
+	return h.opts.Runners.Running(ctx)
 }
 
 // Errors of Find.
@@ -53,7 +106,8 @@ func (h *Host) Find(ctx context.Context, name string) (Summary, error) {
 	} else if prefix == "" {
 		return Summary{}, fmt.Errorf("task %q: %w", name, ErrNoTask)
 	}
-	tasks, err := h.List(ctx, prefix)
+	q := Query{Prefix: prefix, Last: 2}
+	tasks, err := h.List(ctx, q)
 	switch {
 	case err != nil:
 		return Summary{}, err
@@ -70,9 +124,14 @@ func (h *Host) Find(ctx context.Context, name string) (Summary, error) {
 // readBatch is how many events Read holds in memory at once.
 const readBatch = 512
 
-// Read gives the events of a task, in order.
-func (h *Host) Read(ctx context.Context, id string, each func(*Event) error) error {
-	for after := uint64(0); ; {
+// Read gives the events of a task that follow sequence number after, in order.
+func (h *Host) Read(ctx context.Context, id string, after uint64, each func(*Event) error) error {
+	return h.readRecords(ctx, id, after, func(e *Event, _ int) error { return each(e) })
+}
+
+// readRecords is Read that gives the size of each event's record too, in bytes.
+func (h *Host) readRecords(ctx context.Context, id string, after uint64, each func(e *Event, size int) error) error {
+	for {
 		records, err := h.opts.Log.Read(ctx, id, after, readBatch)
 		if errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("task %q: %w", id, ErrNoTask)
@@ -85,7 +144,7 @@ func (h *Host) Read(ctx context.Context, id string, each func(*Event) error) err
 			if err != nil {
 				return err
 			}
-			if err := each(e); err != nil {
+			if err := each(e, len(r.Data)); err != nil {
 				return err
 			}
 			after = r.Seq

@@ -39,6 +39,11 @@ func (h *Host) Run(ctx context.Context, sub Submission) (*Result, error) {
 	}
 	defer l.close()
 	id := strings.ToLower(ulid.Make().String())
+	end, err := h.beginRun(ctx, id)
+	if err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	defer end()
 	r := newRun(h, id, sub.ModelName, core.New(), l)
 	r.blobs = moduleBlobs(id, sub)
 	if err := r.feed(ctx, core.TaskSubmitted{Task: id, Worker: h.worker, Created: *created}); err != nil {
@@ -47,9 +52,17 @@ func (h *Host) Run(ctx context.Context, sub Submission) (*Result, error) {
 	return r.loop(ctx)
 }
 
+// beginRun says that this process runs a task.
+func (h *Host) beginRun(ctx context.Context, id string) (end func(), err error) {
+	if h.opts.Runners == nil {
+		return func() {}, nil
+	}
+	return h.opts.Runners.Begin(ctx, id)
+}
+
 // interrupted makes the caller's own end of ctx of an error that came of it.
 func interrupted(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return ErrInterrupted
 	}
 	return err
@@ -89,6 +102,11 @@ func moduleBlobs(id string, sub Submission) []store.Blob {
 // Resume takes a task over and runs it to its end, with what it pinned. Of a task that has ended it gives
 // the result again, and runs nothing.
 func (h *Host) Resume(ctx context.Context, id string) (*Result, error) {
+	end, err := h.beginRun(ctx, id) // before the fold: until the end nobody else goes on with it
+	if err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	defer end()
 	state, err := h.fold(ctx, id)
 	if err != nil {
 		return nil, err
@@ -115,7 +133,7 @@ func (h *Host) Resume(ctx context.Context, id string) (*Result, error) {
 // fold rebuilds a task's state from its events.
 func (h *Host) fold(ctx context.Context, id string) (*core.State, error) {
 	state := core.New()
-	err := h.Read(ctx, id, func(e *Event) error {
+	err := h.Read(ctx, id, 0, func(e *Event) error {
 		if heard := h.opts.Events.Recalled; heard != nil {
 			heard(e)
 		}

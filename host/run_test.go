@@ -48,7 +48,7 @@ func TestIntentIsDurableFirst(t *testing.T) {
 	log := newLog(t)
 	var h *Host
 	probe := modelFunc(func(ctx context.Context, req model.Request) (*model.Reply, error) {
-		tasks, err := h.List(ctx, "")
+		tasks, err := h.List(ctx, Query{})
 		require.NoError(t, err)
 		events := history(t, h, tasks[0].ID)
 		assert.Equal(t, event.TypeModelRequested, events[len(events)-1].Payload.Type())
@@ -103,7 +103,7 @@ func TestCrashAtEveryCommit(t *testing.T) {
 			_, err := open(t, &failingLog{Log: log, left: n, after: after}, &fakeModel{replies: demo()}, Events{}).Run(t.Context(), sub)
 			require.ErrorIs(t, err, errCrash)
 			h := open(t, log, &fakeModel{replies: demo()}, Events{})
-			tasks, err := h.List(t.Context(), "")
+			tasks, err := h.List(t.Context(), Query{})
 			require.NoError(t, err)
 			if len(tasks) == 0 {
 				require.Equal(t, 1, n, "the task is lost")
@@ -158,7 +158,7 @@ func TestInterruptAndResume(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-done, ErrInterrupted)
 
-	tasks, err := h.List(t.Context(), "")
+	tasks, err := h.List(t.Context(), Query{})
 	require.NoError(t, err)
 	assert.Equal(t, "planning", tasks[0].Phase)
 	r, err := open(t, log, &fakeModel{replies: []any{says("four")}}, Events{}).Resume(t.Context(), tasks[0].ID)
@@ -341,7 +341,7 @@ func TestGoalsThatAreNone(t *testing.T) {
 	}
 	_, err := h.Run(t.Context(), Submission{Goal: "a\xffb", Config: bare().Config})
 	require.ErrorContains(t, err, "not UTF-8")
-	tasks, err := h.List(t.Context(), "")
+	tasks, err := h.List(t.Context(), Query{})
 	require.NoError(t, err)
 	assert.Empty(t, tasks, "a refused task left something behind")
 }

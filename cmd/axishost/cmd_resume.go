@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/axishost/axishost/host"
 	"github.com/axishost/axishost/host/config"
@@ -36,69 +37,75 @@ func (a *app) resume(ctx context.Context, f *modelFlags, name string) error {
 			return usage(fmt.Errorf("--set %q: a task keeps the configuration that it was begun with; only model.name and model.base_url can be set", s))
 		}
 	}
-	task, err := a.find(ctx, name)
+	s, err := a.openStore(ctx, storeOptions{mustExist: true})
 	if err != nil {
 		return err
 	}
-	if slices.Contains([]string{"succeeded", "partial", "failed"}, task.Phase) {
-		return a.withHost(&endpoint{}, f, func(h *host.Host) (*host.Result, error) { return h.Resume(ctx, task.ID) })
+	if s == nil {
+		return a.emptyStore(name)
 	}
-	pinned := config.Source{Name: "task " + task.ID, Tree: map[string]any{"model": map[string]any{"name": task.Model}}}
-	merged, err := settings(nil, []config.Source{pinned}, f)
+	defer s.close()
+	task, err := a.find(ctx, s, name)
 	if err != nil {
 		return err
 	}
-	e, err := openModel(merged.Model, func(model string) string {
-		return a.resumeLine(f, task.ID) + " --model " + shellQuote(model)
-	})
-	if err != nil {
-		return err
+	e := &endpoint{}
+	if !task.Ended() {
+		if e, err = a.pinnedModel(f, task); err != nil {
+			return err
+		}
+		defer e.close()
 	}
-	defer e.close()
-	return a.withHost(e, f, func(h *host.Host) (*host.Result, error) { return h.Resume(ctx, task.ID) })
+	err = a.perform(s, e, f, func(h *host.Host) (*host.Result, error) { return h.Resume(ctx, task.ID) })
+	if err != nil && task.Ended() && !a.json {
+		err = &codeError{exitCode(err), fmt.Errorf("%w; a task that has ended (%s) does not go on: see what it did with %s, and run it anew",
+			err, task.Phase, a.showLine(task.ID))}
+	}
+	return err
 }
 
-// find looks a task up, and lets go of the log again.
-func (a *app) find(ctx context.Context, name string) (host.Summary, error) {
-	h, done, err := a.openReader()
-	defer done()
+func (a *app) find(ctx context.Context, s *sharedStore, name string) (host.Summary, error) {
+	h, err := s.host(host.Options{})
 	if err != nil {
 		return host.Summary{}, err
-	}
-	if h == nil {
-		return host.Summary{}, a.emptyStore(name)
 	}
 	return h.Find(ctx, name)
 }
 
-// emptyStore is the error of a command that needs a task where there is none.
-func (a *app) emptyStore(name string) error {
-	dir, err := a.storePath()
+// pinnedModel connects to the model of a task, where the flags and the environment do not name another.
+func (a *app) pinnedModel(f *modelFlags, task host.Summary) (*endpoint, error) {
+	pinned := config.Source{Name: "task " + task.ID, Tree: map[string]any{"model": map[string]any{"name": task.Model}}}
+	merged, err := settings(nil, []config.Source{pinned}, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return usage(fmt.Errorf("task %q: there are no tasks yet in %s", name, dir))
+	return openModel(merged.Model, func(model string) string {
+		return a.resumeLine(f, task.ID) + " --model " + shellQuote(model)
+	})
 }
+
+// completionPatience bounds how long a completion keeps a shell waiting.
+const completionPatience = 500 * time.Millisecond
 
 // completeTask offers the ids of the tasks, newest first, and "last".
 func (a *app) completeTask(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	const plainly = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	h, done, err := a.openReader()
-	defer done()
-	if len(args) > 0 || err != nil || h == nil {
-		return nil, plainly
-	}
-	tasks, err := h.List(cmd.Context(), strings.ToLower(prefix))
-	if err != nil {
-		return nil, plainly
-	}
 	var ids []string
-	if strings.HasPrefix("last", prefix) {
-		ids = append(ids, "last")
-	}
-	for i := range tasks {
-		t := tasks[len(tasks)-1-i]
-		ids = append(ids, fmt.Sprintf("%s\t%s: %s", t.ID, t.Phase, plugins.Printable(t.Task, 60)))
-	}
+	_ = a.reading(cmd.Context(), storeOptions{patience: completionPatience}, func(h *host.Host) error {
+		if len(args) > 0 || h == nil {
+			return nil
+		}
+		tasks, err := h.List(cmd.Context(), host.Query{Prefix: strings.ToLower(prefix)})
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix("last", prefix) {
+			ids = append(ids, "last")
+		}
+		for _, t := range slices.Backward(tasks) {
+			ids = append(ids, fmt.Sprintf("%s\t%s: %s", t.ID, t.Phase, plugins.Printable(t.Task, 60)))
+		}
+		return nil
+	})
 	return ids, plainly
 }

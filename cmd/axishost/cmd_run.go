@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host"
@@ -90,26 +92,35 @@ func (a *app) run(ctx context.Context, f *runFlags, task string) error {
 		return err
 	}
 	defer e.close()
-	return a.withHost(e, &f.modelFlags, func(h *host.Host) (*host.Result, error) {
+	s, err := a.openStore(ctx, storeOptions{})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return a.perform(s, e, &f.modelFlags, func(h *host.Host) (*host.Result, error) {
 		return h.Run(ctx, host.Submission{
-			Goal: goal, ModelName: merged.Model.Name, Recipe: recipe, Tools: tools, Config: merged.Task,
+			Goal: goal, ModelName: pinnedName(merged.Model.Name), Recipe: recipe, Tools: tools, Config: merged.Task,
 		})
 	})
 }
 
-// withHost opens log, view and host, runs a task, and shows how it ended.
-func (a *app) withHost(e *endpoint, f *modelFlags, do func(*host.Host) (*host.Result, error)) error {
-	log, err := a.openLog(false)
-	if err != nil {
-		return err
+// pinnedName is the name under which a task keeps its model: a script is found again from any directory.
+func pinnedName(name string) string {
+	file, scripted := strings.CutPrefix(name, scriptPrefix)
+	if path, err := filepath.Abs(file); scripted && err == nil {
+		return scriptPrefix + path
 	}
-	defer func() { _ = log.Close() }()
+	return name
+}
+
+// perform runs a task, tells of it meanwhile, and shows how it ended.
+func (a *app) perform(s *sharedStore, e *endpoint, f *modelFlags, do func(*host.Host) (*host.Result, error)) error {
 	v := newView(a.err)
-	opts := host.Options{Log: log, CacheDir: cachePath(), Version: version(), Events: v.events()}
+	opts := host.Options{CacheDir: cachePath(), Events: v.events()}
 	if e.client != nil {
 		opts.Model = e.client
 	}
-	h, err := host.Open(opts)
+	h, err := s.host(opts)
 	if err != nil {
 		v.close()
 		return err
@@ -120,7 +131,7 @@ func (a *app) withHost(e *endpoint, f *modelFlags, do func(*host.Host) (*host.Re
 		return &codeError{exitInterrupted, errors.New("interrupted before the task began; nothing was stored")}
 	}
 	if r == nil {
-		return err
+		return a.busy(err)
 	}
 	if e.server != nil && e.server.Failure() != nil {
 		err = &host.StoppedError{Task: r.Task, Reason: e.server.Failure().Error()}
@@ -156,6 +167,8 @@ func (a *app) report(r *host.Result, err error, f *modelFlags) error {
 		return err
 	case r.Phase == "partial":
 		return &codeError{exitPartial, errors.New("the task ended without reaching its goal: " + partialReason(r.Reason))}
+	case r.Phase == "cancelled":
+		return &codeError{exitCancelled, errors.New("the task was cancelled: " + reason(r.Reason))}
 	case r.Phase == "failed":
 		return &codeError{exitFailed, errors.New(reason(r.Reason))}
 	}

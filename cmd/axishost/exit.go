@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/axishost/axishost/host"
+	"github.com/axishost/axishost/host/control"
 	"github.com/axishost/axishost/plugins"
 	"github.com/axishost/axishost/store"
+	"github.com/axishost/axishost/store/sealed"
 )
 
 // The exit codes. Scripts rely on them: they never change their meaning.
@@ -17,6 +19,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitPartial     = 3
+	exitCancelled   = 5
 	exitStopped     = 7
 	exitRefused     = 8
 	exitStore       = 9
@@ -37,7 +40,7 @@ func exitHelp(codes ...int) string {
 // allExits are the codes of a command that runs a task.
 func allExits() []int {
 	return []int{
-		exitSucceeded, exitFailed, exitUsage, exitPartial, exitStopped, exitRefused, exitStore, exitPlugin, exitInterrupted,
+		exitSucceeded, exitFailed, exitUsage, exitPartial, exitCancelled, exitStopped, exitRefused, exitStore, exitPlugin, exitInterrupted,
 	}
 }
 
@@ -51,6 +54,8 @@ func exitMeaning(code int) string {
 		return "wrong usage or configuration"
 	case exitPartial:
 		return "partial: ended without reaching the goal, with what there is"
+	case exitCancelled:
+		return "cancelled"
 	case exitStopped:
 		return "stopped by the model or its endpoint; can be resumed"
 	case exitRefused:
@@ -93,10 +98,12 @@ func exitCode(err error) int {
 	var set *host.PluginSetError
 	var fault *plugins.CallError
 	var stopped *host.StoppedError
+	var busy *control.BusyError
 	switch {
 	case errors.As(err, &own):
 		return own.code
-	case errors.As(err, &set), errors.Is(err, host.ErrNoTask), errors.Is(err, host.ErrAmbiguous), errors.Is(err, host.ErrGoal):
+	case errors.As(err, &set), errors.Is(err, host.ErrNoTask), errors.Is(err, host.ErrAmbiguous), errors.Is(err, host.ErrGoal),
+		errors.As(err, &busy):
 		return exitUsage
 	case errors.As(err, &refused):
 		return exitRefused
@@ -106,7 +113,7 @@ func exitCode(err error) int {
 		return exitStopped
 	case errors.Is(err, host.ErrInterrupted), errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case isStore(err):
+	case isStore(err), errors.Is(err, host.ErrTakenOver), errors.Is(err, host.ErrDeleted):
 		return exitStore
 	default:
 		return exitFailed
@@ -120,7 +127,7 @@ func isStore(err error) bool {
 	}
 	for _, known := range []error{
 		store.ErrConflict, store.ErrFenced, store.ErrNotFound, store.ErrInvalid, store.ErrClosed,
-		store.ErrFailed, store.ErrInUse, store.ErrVersion,
+		store.ErrFailed, store.ErrInUse, store.ErrVersion, sealed.ErrKey,
 	} {
 		if errors.Is(err, known) {
 			return true

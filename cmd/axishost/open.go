@@ -3,44 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 
-	"github.com/axishost/axishost/host"
 	"github.com/axishost/axishost/host/config"
 	"github.com/axishost/axishost/host/model"
 	"github.com/axishost/axishost/host/model/script"
-	"github.com/axishost/axishost/store"
-	"github.com/axishost/axishost/store/pebblestore"
 )
-
-// openLog opens the event log. With mustExist a log that is not there yet is not made: reading from nowhere
-// should leave nothing behind.
-func (a *app) openLog(mustExist bool) (store.Log, error) {
-	dir, err := a.storePath()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(dir); mustExist && errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	log, err := pebblestore.Open(dir, pebblestore.Options{})
-	if err != nil {
-		return nil, &codeError{exitStore, err}
-	}
-	return log, nil
-}
-
-// openReader opens a host that only reads; nil when there is no log yet.
-func (a *app) openReader() (*host.Host, func(), error) {
-	log, err := a.openLog(true)
-	if err != nil || log == nil {
-		return nil, func() {}, err
-	}
-	h, err := host.Open(host.Options{Log: log, Version: version()})
-	return h, func() { _ = log.Close() }, err
-}
 
 const scriptPrefix = "script:"
 

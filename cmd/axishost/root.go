@@ -47,7 +47,7 @@ one kind of agent is a recipe: a WebAssembly module, run in a sandbox.` + exitHe
 	root.PersistentFlags().StringVar(&a.storeDir, "store", "", "`directory` of the event log (default $AXISHOST_STORE, $XDG_DATA_HOME/axishost, ~/.local/share/axishost)")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON, for machines")
 	_ = root.MarkPersistentFlagDirname("store")
-	root.AddCommand(a.runCommand(), a.resumeCommand(), a.tasksCommand(), a.pluginCommand(), a.abiCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.resumeCommand(), a.tasksCommand(), a.doctorCommand(), a.keygenCommand(), a.pluginCommand(), a.abiCommand(), a.versionCommand())
 	return root
 }
 
@@ -72,6 +72,16 @@ func one(name string) cobra.PositionalArgs {
 			return usage(fmt.Errorf("%s is missing; usage: %s", name, cmd.UseLine()))
 		case len(args) > 1:
 			return usage(fmt.Errorf("there is one %s, and %d arguments were given: put it in quotes; usage: %s", name, len(args), cmd.UseLine()))
+		}
+		return nil
+	}
+}
+
+// some makes an argument check for a command that takes one argument or more, called name.
+func some(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(fmt.Errorf("%s is missing; usage: %s", name, cmd.UseLine()))
 		}
 		return nil
 	}

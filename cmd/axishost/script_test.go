@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/axishost/axishost/plugins"
@@ -43,6 +44,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "says": says, "background": background, "exited": exited, "fill": fill, "nowhere": nowhere,
+			"suspend": suspend, "continue": resumed,
 			"requested": endpoint.requested,
 		},
 	})
@@ -58,6 +60,7 @@ func buildPlugins(t *testing.T) string {
 		"boxed": "../../recipes/boxed", "calc": "../../recipes/calc", "lookup": "../../recipes/lookup",
 		"careful": "../../recipes/careful",
 		"moody":   "./testdata/guests/moody",
+		"witness": "./testdata/guests/witness",
 	} {
 		goBuild(t, filepath.Join(dir, name+".raw.wasm"), "./"+source, "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=-buildmode=c-shared")
 		pack(t, filepath.Join(dir, name), filepath.Join(dir, name+".raw.wasm"), filepath.Join(source, "axis.json"))
@@ -98,7 +101,7 @@ func warm(t *testing.T, built, cache string) {
 	for _, recipe := range []string{"boxed", "asking", "careful"} {
 		cmd := exec.Command(binary, "run", "--model", "script:testdata/one.yaml", "--recipe", filepath.Join(built, recipe+".wasm"),
 			"--tool", filepath.Join(built, "calc.wasm"), "--tool", filepath.Join(built, "moody.wasm"),
-			"--tool", filepath.Join(built, "lookup.wasm"), "--set", "tools.lookup.table={a: b}", "x")
+			"--tool", filepath.Join(built, "witness.wasm"), "--tool", filepath.Join(built, "lookup.wasm"), "--set", "tools.lookup.table={a: b}", "x")
 		cmd.Env = []string{"HOME=" + dir, "AXISHOST_CACHE=" + cache}
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -174,6 +177,18 @@ func exited(ts *testscript.TestScript, neg bool, args []string) {
 	if code := ts.Value(heldKey{}).(*held).cmd.ProcessState.ExitCode(); strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exited with %d, want %s", code, args[0])
 	}
+}
+
+// suspend stops the remembered command in its tracks; resumed lets it go on.
+func suspend(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Defer(func() { signalHeld(ts, syscall.SIGCONT) }) // a script that fails must not wait for it
+	signalHeld(ts, syscall.SIGSTOP)
+}
+
+func resumed(ts *testscript.TestScript, _ bool, _ []string) { signalHeld(ts, syscall.SIGCONT) }
+
+func signalHeld(ts *testscript.TestScript, signal syscall.Signal) {
+	_ = ts.Value(heldKey{}).(*held).cmd.Process.Signal(signal)
 }
 
 // fill makes a file of so many bytes: fill FILE BYTES.

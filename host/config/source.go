@@ -11,7 +11,7 @@ import (
 )
 
 // Variables of the environment that are not configuration keys: where things are.
-var placeVariables = []string{"AXISHOST_STORE", "AXISHOST_CONFIG", "AXISHOST_CACHE"}
+var placeVariables = []string{"AXISHOST_STORE", "AXISHOST_CONFIG", "AXISHOST_CACHE", "AXISHOST_KEY_FILE", "AXISHOST_STORE_WAIT"}
 
 const variablePrefix = "AXISHOST_"
 

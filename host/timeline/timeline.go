@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -129,7 +130,15 @@ func header(id string, p *event.TaskCreated) string {
 	if len(names) > 0 {
 		text += ", tools " + strings.Join(names, " ")
 	}
-	return text + ", model " + show(p.Model)
+	return text + ", model " + show(Model(p.Model))
+}
+
+// Model gives a model's name as people read it: of a scripted one, the file and not its path.
+func Model(name string) string {
+	if file, scripted := strings.CutPrefix(name, "script:"); scripted {
+		return "script:" + path.Base(strings.ReplaceAll(file, "\\", "/"))
+	}
+	return name
 }
 
 func consulted(p *event.RecipeConsulted) []Line {

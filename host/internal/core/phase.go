@@ -25,6 +25,23 @@ const (
 	PhaseCancelled  Phase = "cancelled"
 )
 
+// Ended tells that a task in this phase accepts nothing any more.
+func (p Phase) Ended() bool {
+	switch p {
+	case PhaseSucceeded, PhasePartial, PhaseFailed, PhaseCancelled:
+		return true
+	}
+	return false
+}
+
+// Phases are all phases, those in which a task has ended last.
+func Phases() []Phase {
+	return []Phase{
+		PhaseCreated, PhasePlanning, PhaseReady, PhaseExecuting, PhaseObserving, PhaseCancelling,
+		PhaseSucceeded, PhasePartial, PhaseFailed, PhaseCancelled,
+	}
+}
+
 // Phase derives what the task is doing.
 func (s *State) Phase() Phase {
 	begun := s.conv != nil && s.conv.Stage() != conv.NotInitialized

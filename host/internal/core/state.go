@@ -107,6 +107,9 @@ func (s *State) Stop() *Stop { return s.stop }
 // Outcome is how the task ended; nil when it did not.
 func (s *State) Outcome() *Outcome { return s.outcome }
 
+// Cancelling tells that the task ends as soon as nothing is under way.
+func (s *State) Cancelling() bool { return s.cancel != nil && s.outcome == nil }
+
 // Unjudged are the calls of the reply that is not judged yet.
 func (s *State) Unjudged() []event.ToolCall {
 	if s.reply == nil {

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/axishost/axishost/host"
+	"github.com/axishost/axishost/plugins"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the event log",
+		Long: `doctor reads all that the event log holds: it verifies, decodes and folds every event of every task, and
+compares the plugins that tasks were begun with with their digests. It changes nothing, and works while tasks
+are being run. What is damaged is printed, a line each, and doctor then exits with 9. With --json it prints one
+object with the fields store, key (id of the key that it is encrypted with; empty: plain), tasks, events,
+modules, bytes and damage: an array of objects with the fields task, seq (0: not one event) and
+what.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
+		Example: `  axishost doctor
+  axishost doctor --store /backup/axishost --json | jq .damage`,
+		Args:              none,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+	}
+}
+
+func (a *app) doctor(ctx context.Context) error {
+	dir, err := a.storePath()
+	if err != nil {
+		return err
+	}
+	s, err := a.openStore(ctx, storeOptions{mustExist: true})
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		fmt.Fprintln(a.err, "there is no store yet in "+dir)
+		return nil
+	}
+	defer s.close()
+	h, err := s.host(host.Options{})
+	if err != nil {
+		return err
+	}
+	report, err := h.Check(ctx, a.checking())
+	if err != nil {
+		return err
+	}
+	if err := a.printReport(dir, s.keyID(), report); err != nil {
+		return err
+	}
+	if n := len(report.Damage); n > 0 {
+		return &codeError{exitStore, fmt.Errorf("the store in %q is damaged in %d places; restore a backup, or remove the tasks concerned (axishost tasks rm)", dir, n)}
+	}
+	return nil
+}
+
+// checking gives a progress line on a terminal; nil elsewhere.
+func (a *app) checking() func(done, total int) {
+	if !isTerminal(a.err) {
+		return nil
+	}
+	var told time.Time
+	return func(done, total int) {
+		if now := time.Now(); now.Sub(told) > 200*time.Millisecond {
+			told = now
+			fmt.Fprintf(a.err, "checking task %d of %d\x1b[K\r", done+1, total)
+		}
+	}
+}
+
+func (a *app) printReport(dir, keyID string, r *host.CheckReport) error {
+	if a.json {
+		return a.printJSON(struct {
+			Store string `json:"store"`
+			Key   string `json:"key"`
+			*host.CheckReport
+		}{dir, keyID, r})
+	}
+	kept := "plain"
+	if keyID != "" {
+		kept = "encrypted with key " + keyID
+	}
+	fmt.Fprintf(a.out, "store    %s, %s\n", dir, kept)
+	fmt.Fprintf(a.out, "checked  %d tasks, %d events, %d modules, %d bytes\n", r.Tasks, r.Events, r.Modules, r.Bytes)
+	if len(r.Damage) == 0 {
+		fmt.Fprintln(a.out, "damage   none")
+	}
+	for _, d := range r.Damage {
+		where := "task " + d.Task
+		if d.Seq != 0 {
+			where += fmt.Sprintf(" event %d", d.Seq)
+		}
+		fmt.Fprintf(a.out, "damage   %s: %s\n", where, plugins.Printable(d.What, 300))
+	}
+	return nil
+}

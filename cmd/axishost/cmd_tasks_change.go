@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/axishost/axishost/host"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) tasksCancelCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "cancel TASK",
+		Short: "End a task before its goal",
+		Long: `cancel ends a task for good. Where it is being run, in this terminal's machine, the model call and the tools
+under way are stopped first, and the run exits with 5; a task that nobody runs is ended at once. Its log stays
+and tells of it. With --json it prints one object with the fields id, phase and reason. To stop a run so that
+resume can go on, press Ctrl-C there instead.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
+		Example: `  axishost tasks cancel last
+  axishost tasks cancel 01jd3 --reason "wrong model"`,
+		Args:              one("TASK"),
+		ValidArgsFunction: a.completeTask,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.tasksCancel(cmd.Context(), args[0], reason) },
+	}
+	cmd.Flags().StringVar(&reason, "reason", "cancelled by the user", "why, for the log")
+	return cmd
+}
+
+func (a *app) tasksCancel(ctx context.Context, name, reason string) error {
+	return a.withTask(ctx, name, func(h *host.Host, task host.Summary) error {
+		r, err := h.Cancel(ctx, task.ID, reason)
+		switch {
+		case errors.Is(err, host.ErrEnded):
+			return usage(fmt.Errorf("task %s has ended (%s): there is nothing to cancel", task.ID, task.Phase))
+		case err != nil:
+			return err
+		case r.Phase != "cancelled": // it crossed its own end
+			return usage(fmt.Errorf("task %s has ended meanwhile (%s)", task.ID, r.Phase))
+		case a.json:
+			return a.printJSON(struct {
+				ID     string `json:"id"`
+				Phase  string `json:"phase"`
+				Reason string `json:"reason"`
+			}{task.ID, r.Phase, r.Reason})
+		}
+		fmt.Fprintln(a.err, "cancelled "+task.ID)
+		return nil
+	})
+}
+
+func (a *app) tasksRmCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "rm TASK...",
+		Short: "Remove tasks for good, with all that is stored of them",
+		Long: `rm removes tasks: their events, prompts, replies, results and plugins, and gives the space back. Nothing of
+them can be read afterwards. A task that has not ended needs --force; one that is being run is not removed:
+cancel it first. With --json it prints an array of the ids that were removed.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
+		Example: `  axishost tasks rm last
+  axishost tasks list --phase failed --until 30d --json | jq -r '.[].id' | xargs axishost tasks rm`,
+		Args:              some("TASK"),
+		ValidArgsFunction: a.completeTask,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.tasksRm(cmd.Context(), args, force) },
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "also tasks that have not ended")
+	return cmd
+}
+
+func (a *app) tasksRm(ctx context.Context, names []string, force bool) error {
+	return a.reading(ctx, storeOptions{}, func(h *host.Host) error {
+		if h == nil {
+			return a.emptyStore(names[0])
+		}
+		ids, err := findAll(ctx, h, names)
+		if err != nil {
+			return err
+		}
+		for i, id := range ids {
+			err := h.Delete(ctx, id, force)
+			if errors.Is(err, host.ErrUnfinished) {
+				err = usage(fmt.Errorf("task %s has not ended; cancel it, or add --force", id))
+			}
+			if err != nil {
+				return errors.Join(a.removed(ctx, h, ids[:i]), a.busy(err))
+			}
+		}
+		return a.removed(ctx, h, ids)
+	})
+}
+
+// findAll finds every task before one is touched: a misspelt one keeps the others.
+func findAll(ctx context.Context, h *host.Host, names []string) ([]string, error) {
+	var ids []string
+	seen := map[string]bool{}
+	for _, name := range names {
+		task, err := h.Find(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if !seen[task.ID] {
+			ids = append(ids, task.ID)
+		}
+		seen[task.ID] = true
+	}
+	return ids, nil
+}
+
+// removed gives the space back, and tells what is gone.
+func (a *app) removed(ctx context.Context, h *host.Host, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	err := h.Compact(ctx)
+	if a.json {
+		return errors.Join(a.printJSON(ids), err)
+	}
+	for _, id := range ids {
+		fmt.Fprintln(a.err, "removed "+id)
+	}
+	return err
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/axishost/axishost/host"
+	"github.com/axishost/axishost/host/timeline"
+	"github.com/axishost/axishost/plugins"
+	"github.com/spf13/cobra"
+)
+
+type listFlags struct {
+	phases       []string
+	since, until string
+	last         int
+}
+
+func (a *app) tasksListCommand() *cobra.Command {
+	f := &listFlags{}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List tasks, oldest first",
+		Long: `list prints a line for each task. A task that has not ended and that no process runs is shown as stopped:
+resume goes on with it. With --json it prints an array of objects with the fields id, phase, created (RFC 3339,
+UTC), recipe (empty: the base machine), model, task (its first 256 bytes) and process (that runs it on this
+machine; 0: none).
+
+The phases are ` + strings.Join(host.Phases(), ", ") + `; and for --phase also running
+and stopped, which are those that have not ended, with and without a process.
+
+A time is a date (2026-11-30), a date and time (2026-11-30T14:00, in the zone of the machine), RFC 3339, or an
+age: 90m, 36h, 7d.` + exitHelp(exitSucceeded, exitUsage, exitStore),
+		Example: `  axishost tasks list
+  axishost tasks list --phase failed,partial --since 7d
+  axishost tasks list --last 20
+  axishost tasks list --json | jq -r '.[] | select(.model == "gpt-4o") | .id'`,
+		Args:              none,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.tasksList(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.phases, "phase", nil, "only tasks in these `phases`, with commas between")
+	flags.StringVar(&f.since, "since", "", "only tasks created at this `time` or later")
+	flags.StringVar(&f.until, "until", "", "only tasks created before this `time`")
+	flags.IntVar(&f.last, "last", 0, "only the newest `n` of them (default all)")
+	_ = cmd.RegisterFlagCompletionFunc("phase", cobra.FixedCompletions(append(host.Phases(), phaseRunning, phaseStopped), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// What --phase takes beside the phases in the log: whether a process runs the task.
+const (
+	phaseRunning = "running"
+	phaseStopped = "stopped"
+)
+
+func (a *app) tasksList(ctx context.Context, f *listFlags) error {
+	q, err := f.query(time.Now())
+	if err != nil {
+		return err
+	}
+	tasks := []host.Summary{}
+	err = a.reading(ctx, storeOptions{}, func(h *host.Host) error {
+		if h == nil {
+			return nil
+		}
+		found, err := h.List(ctx, q)
+		if err == nil {
+			tasks = f.choose(found)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(tasks)
+	case len(tasks) == 0 && f.selects():
+		fmt.Fprintln(a.err, "no such tasks")
+	case len(tasks) == 0:
+		fmt.Fprintln(a.err, "no tasks yet")
+	default:
+		a.printTasks(tasks)
+	}
+	return nil
+}
+
+func (f *listFlags) selects() bool {
+	return len(f.phases) > 0 || f.since != "" || f.until != ""
+}
+
+// query gives what the log is asked for. Whether a process runs a task is not in the log: choose looks at that,
+// and then counts.
+func (f *listFlags) query(now time.Time) (q host.Query, err error) {
+	if q.Since, err = timeFlag("--since", f.since, now); err != nil {
+		return q, err
+	}
+	if q.Until, err = timeFlag("--until", f.until, now); err != nil {
+		return q, err
+	}
+	if f.last < 0 {
+		return q, usage(fmt.Errorf("--last %d is below zero", f.last))
+	}
+	live := false
+	for _, p := range f.phases {
+		switch {
+		case p == phaseRunning || p == phaseStopped:
+			live = true
+		case slices.Contains(host.Phases(), p):
+			q.Phases = append(q.Phases, p)
+		default:
+			return q, usage(fmt.Errorf("--phase %q is none; the phases are %s, running and stopped", p, strings.Join(host.Phases(), ", ")))
+		}
+	}
+	if live {
+		q.Phases = nil
+	} else {
+		q.Last = f.last
+	}
+	return q, nil
+}
+
+// choose applies what query could not.
+func (f *listFlags) choose(tasks []host.Summary) []host.Summary {
+	if !slices.Contains(f.phases, phaseRunning) && !slices.Contains(f.phases, phaseStopped) {
+		return tasks
+	}
+	tasks = slices.DeleteFunc(tasks, func(t host.Summary) bool {
+		return !slices.Contains(f.phases, t.Phase) && !slices.Contains(f.phases, liveness(&t))
+	})
+	if f.last > 0 {
+		tasks = tasks[max(0, len(tasks)-f.last):]
+	}
+	return tasks
+}
+
+// liveness says whether a task that has not ended is being run; empty for one that has ended.
+func liveness(t *host.Summary) string {
+	switch {
+	case t.Ended():
+		return ""
+	case t.Process == 0:
+		return phaseStopped
+	default:
+		return phaseRunning
+	}
+}
+
+// timeFlag reads a time or an age.
+func timeFlag(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	age := text
+	if days, isDays := strings.CutSuffix(text, "d"); isDays {
+		var n int
+		if _, err := fmt.Sscanf(days, "%d", &n); err == nil && fmt.Sprint(n) == days && n < 36500 {
+			age = fmt.Sprintf("%dh", 24*n)
+		}
+	}
+	if d, err := time.ParseDuration(age); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, usage(fmt.Errorf("%s %q is neither a time (2026-11-30, 2026-11-30T14:00) nor an age (90m, 36h, 7d)", flag, text))
+}
+
+// printTasks prints the table of tasks. It is laid out by hand: there can be very many.
+func (a *app) printTasks(tasks []host.Summary) {
+	const columns = 6
+	rows := make([][columns]string, 0, len(tasks)+1)
+	rows = append(rows, [columns]string{"ID", "PHASE", "CREATED (UTC)", "RECIPE", "MODEL", "TASK"})
+	var widths [columns]int
+	for i := range tasks {
+		rows = append(rows, row(&tasks[i]))
+	}
+	for i := range rows {
+		for j := range columns {
+			widths[j] = max(widths[j], len(rows[i][j]))
+		}
+	}
+	w := bufio.NewWriterSize(a.out, 64<<10)
+	for i := range rows {
+		for j, cell := range rows[i][:columns-1] {
+			_, _ = w.WriteString(cell)
+			for range widths[j] - len(cell) + 2 {
+				_ = w.WriteByte(' ')
+			}
+		}
+		_, _ = w.WriteString(rows[i][columns-1] + "\n")
+	}
+	_ = w.Flush() // a.out remembers what went wrong
+}
+
+func row(t *host.Summary) [6]string {
+	phase, recipe := t.Phase, t.Recipe
+	if liveness(t) == phaseStopped {
+		phase = phaseStopped
+	}
+	if recipe == "" {
+		recipe = "-"
+	}
+	return [6]string{
+		t.ID, phase, t.Created[:min(len(t.Created), 19)], recipe,
+		plugins.Printable(timeline.Model(t.Model), 40), plugins.Printable(strings.Join(strings.Fields(t.Task), " "), 60),
+	}
+}
