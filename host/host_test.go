@@ -48,7 +48,9 @@ func guest(t testing.TB, name string) *plugins.Inspection {
 	if testing.Short() {
 		t.Skip("builds WebAssembly guests; left out with -short")
 	}
-	guests.once.Do(func() { guests.dir, guests.err = buildGuests("boxed", "calc", "careful", "lookup") })
+	guests.once.Do(func() {
+		guests.dir, guests.err = buildGuests("../recipes/boxed", "../recipes/calc", "../recipes/careful", "../recipes/lookup", "testdata/guests/strict")
+	})
 	require.NoError(t, guests.err)
 	b, err := plugins.ReadFile(filepath.Join(guests.dir, name+".wasm"))
 	require.NoError(t, err)
@@ -57,14 +59,15 @@ func guest(t testing.TB, name string) *plugins.Inspection {
 	return i
 }
 
-func buildGuests(names ...string) (string, error) {
+func buildGuests(sources ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "axishost-guests-*")
 	if err != nil {
 		return "", err
 	}
-	for _, name := range names {
+	for _, source := range sources {
+		name := filepath.Base(source)
 		out := filepath.Join(dir, name+".wasm")
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "../recipes/"+name)
+		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./"+source)
 		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return dir, fmt.Errorf("building %s: %w: %s", name, err, text)
@@ -73,7 +76,7 @@ func buildGuests(names ...string) (string, error) {
 		if err != nil {
 			return dir, err
 		}
-		manifest, err := os.ReadFile(filepath.Join("..", "recipes", name, "axis.json"))
+		manifest, err := os.ReadFile(filepath.Join(source, "axis.json"))
 		if err != nil {
 			return dir, err
 		}
