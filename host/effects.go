@@ -27,7 +27,7 @@ func (r *run) perform(ctx context.Context, e core.Effect) core.Input {
 		return r.callTool(ctx, e)
 	case core.CancelTool:
 		// Whether the call still runs is the loop's to see to: nobody waits for it from here on.
-		return core.ToolCancelled{Step: e.Step, Attempt: e.Attempt}
+		return core.ToolCancelled(e)
 	case core.SetTimer:
 		return r.wait(ctx, e)
 	default:

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/axishost/axishost/host/internal/event"
 )
@@ -10,7 +9,7 @@ import (
 // decided tells a decision: the reply that it judged, the path through the stages, and what was hidden or
 // asked for again, and why.
 func (t *Timeline) decided(p *event.Decided) []Line {
-	path := Line{Detail, "", strings.Join(p.StagePath, " → ")}
+	path := Line{Detail, "", p.Path(" → ")}
 	var lines []Line
 	if t.compaction != nil {
 		lines = append(lines, Line{Notice, "compact", "the summary cannot be used: it is cut off, no plain text, or no shorter than what it sums up"})

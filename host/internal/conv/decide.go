@@ -46,7 +46,7 @@ func Decide(s *State, op Operation) (*Decision, error) {
 		parent: s.window, keep: s.window.len(), keepSegs: s.window.segCount(), raw: s.window.raw,
 		calibration: s.window.calibration, own: d.buffer.own[:0], segs: d.buffer.segs[:0],
 	}
-	d.path = append(d.buffer.path[:0], s.stage.String())
+	d.path = append(d.buffer.path[:0], s.stage.name())
 	d.events = d.buffer.events[:0]
 	done, err := d.perform(op)
 	if d.err != nil {
@@ -85,7 +85,7 @@ type draft struct {
 	s      *State
 	stage  Stage
 	head   event.Head
-	path   []string
+	path   []event.Stage
 	events []event.Payload
 	info   event.Info
 	window window // what will be visible
@@ -97,7 +97,7 @@ type draft struct {
 	buffer struct {
 		own      [4]entry
 		segs     [4]segment
-		path     [6]string
+		path     [6]event.Stage
 		events   [6]event.Payload
 		appended [4]event.MessageAppended
 		decided  event.Decided
@@ -107,13 +107,13 @@ type draft struct {
 }
 
 func (d *draft) decision(operation string) *Decision {
-	d.head.Stage = d.stage.String()
+	d.head.Stage = d.stage.name()
 	d.info.VisibleMessages, d.info.Messages = int64(d.window.len()), int64(d.full)
 	d.info.Appended = int64(d.full - len(d.s.full))
 	d.info.AssistantTurn = d.head.Turns
 	switch d.stage {
 	case ForceFinal:
-		d.info.ForceFinalizeStage = d.head.Stage
+		d.info.ForceFinalizeStage = d.stage.String()
 		if d.info.FinalizationTrigger == "" {
 			d.info.FinalizationTrigger = d.head.Trigger
 		}
@@ -150,7 +150,7 @@ func (d *draft) to(next Stage) {
 // jump goes to a stage outside the table: reset and reopen alone.
 func (d *draft) jump(next Stage) {
 	d.stage = next
-	d.path = append(d.path, next.String())
+	d.path = append(d.path, next.name())
 }
 
 func (d *draft) append(m *event.Message, of uint64, joined bool) {

@@ -203,12 +203,12 @@ func (s *State) withCalibration(from *State) *State {
 	return s
 }
 
-func requireOnTable(t *rapid.T, before *State, path []string) {
-	require.Equal(t, before.stage.String(), path[0])
+func requireOnTable(t *rapid.T, before *State, path []event.Stage) {
+	require.Equal(t, before.stage.name(), path[0])
 	for i := range path[1:] {
-		from, err := ParseStage(path[i])
+		from, err := ParseStage(string(path[i]))
 		require.NoError(t, err)
-		to, err := ParseStage(path[i+1])
+		to, err := ParseStage(string(path[i+1]))
 		require.NoError(t, err)
 		require.Contains(t, transitions[from], to)
 	}
@@ -247,7 +247,7 @@ func requireAcceptable(t *rapid.T, prompt []event.Message) {
 func TestTransitionsOutsideTheTableAreErrors(t *testing.T) {
 	for from := NotInitialized; from < stageCount; from++ {
 		for to := NotInitialized; to < stageCount; to++ {
-			d := &draft{s: New(DefaultConfig(), Environment{}), stage: from, path: []string{from.String()}}
+			d := &draft{s: New(DefaultConfig(), Environment{}), stage: from, path: []event.Stage{from.name()}}
 			d.to(to)
 			if slices.Contains(transitions[from], to) {
 				require.NoError(t, d.err)
@@ -278,4 +278,13 @@ func TestEvolveRefusesWhatIsNotItsOwn(t *testing.T) {
 	require.Error(t, Evolve(s, &event.TaskFailed{}))
 	require.Error(t, Evolve(s, &event.MessageAppended{Of: 3}), "the message is not there")
 	require.Error(t, Evolve(s, &event.Decided{Head: event.Head{Stage: "nowhere"}}))
+}
+
+// TestStagesAreNumbered: every stage has a number in records, so that a log holds no name of one.
+func TestStagesAreNumbered(t *testing.T) {
+	for s := NotInitialized; s < stageCount; s++ {
+		b, err := s.name().MarshalCBOR()
+		require.NoError(t, err)
+		require.Equal(t, []byte{byte(s)}, b, "%s", s)
+	}
 }

@@ -204,7 +204,7 @@ func (s *scenario) apply(op Operation) (string, error) {
 		case *event.FinalizationForced:
 			fmt.Fprintf(&out, "force %s prompt=%v\n", p.Trigger, p.HasPrompt)
 		case *event.Decided:
-			fmt.Fprintf(&out, "path %s\ninfo %s\n", strings.Join(p.StagePath, " > "), compact(*p.Info))
+			fmt.Fprintf(&out, "path %s\ninfo %s\n", p.Path(" > "), compact(*p.Info))
 		}
 	}
 	h := s.state.Head()

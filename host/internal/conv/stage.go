@@ -1,6 +1,10 @@
 package conv
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/axishost/axishost/host/internal/event"
+)
 
 // Stage is where a conversation stands between two operations, or passes through within one.
 type Stage uint8
@@ -51,6 +55,9 @@ func (s Stage) String() string {
 	}
 	return fmt.Sprintf("stage %d", uint8(s))
 }
+
+// name is how events write the stage.
+func (s Stage) name() event.Stage { return event.Stage(s.String()) }
 
 // ParseStage finds a stage by its name.
 func ParseStage(name string) (Stage, error) {
@@ -113,7 +120,7 @@ var transitions = [stageCount][]Stage{
 type TransitionError struct {
 	From, To Stage
 	// Path is how the operation came to From, oldest first.
-	Path []string
+	Path []event.Stage
 }
 
 func (e *TransitionError) Error() string {

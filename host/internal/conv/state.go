@@ -35,7 +35,7 @@ func New(config Config, env Environment) *State {
 }
 
 func (s *State) reset() {
-	s.head = event.Head{Stage: NotInitialized.String(), MaxTurns: s.config.MaxTurns}
+	s.head = event.Head{Stage: NotInitialized.name(), MaxTurns: s.config.MaxTurns}
 	s.stage, s.full, s.window, s.pending = NotInitialized, nil, newWindow(), nil
 }
 
@@ -124,7 +124,7 @@ func (s *State) estimator() Estimator {
 }
 
 func (s *State) decided(e *event.Decided) error {
-	stage, err := ParseStage(e.Head.Stage)
+	stage, err := ParseStage(string(e.Head.Stage))
 	if err != nil {
 		return err
 	}

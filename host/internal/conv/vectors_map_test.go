@@ -226,10 +226,10 @@ func (s seen) normal() seen {
 	return s
 }
 
-func toAny(path []string) []any {
+func toAny(path []event.Stage) []any {
 	var out []any
 	for _, p := range path {
-		out = append(out, p)
+		out = append(out, string(p))
 	}
 	return out
 }

@@ -170,7 +170,7 @@ func (s *State) evolveConversation(e *event.Event) error {
 		// What was not taken up by now is hidden: the reply was never applied, the calls were rolled back.
 		delete(s.made, s.replySeq)
 		s.reply, s.replySeq, s.compacted = nil, 0, false
-		if d.Head.Stage != conv.AwaitTools.String() {
+		if d.Head.Stage != event.Stage(conv.AwaitTools.String()) {
 			for i := range s.steps {
 				delete(s.made, s.steps[i].Settled)
 			}

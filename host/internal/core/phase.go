@@ -69,7 +69,7 @@ func PhaseAfter(s *State, events []*event.Event) Phase {
 			cancelling = true
 		case *event.Decided:
 			begun = true
-			if p.Head.Stage != conv.AwaitTools.String() {
+			if p.Head.Stage != event.Stage(conv.AwaitTools.String()) {
 				shadow.steps = nil
 			}
 		}

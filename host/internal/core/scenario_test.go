@@ -210,7 +210,7 @@ func line(e *event.Event) string {
 	case *event.TaskCreated:
 		text = p.Goal
 	case *event.Decided:
-		text = p.Operation + " " + strings.Join(p.StagePath, " > ")
+		text = p.Operation + " " + p.Path(" > ")
 	case *event.ToolRequested:
 		text = p.CallID + " " + p.Tool + " " + p.Arguments
 		if p.Repaired != "" {

@@ -121,7 +121,7 @@ func (w *world) step() {
 			w.feed(w.tool(CallTool{Step: e.Step, Attempt: e.Attempt}))
 			return
 		}
-		w.feed(ToolCancelled{Step: e.Step, Attempt: e.Attempt})
+		w.feed(ToolCancelled(e))
 	case SetTimer:
 		w.now = e.At
 		w.feed(TimerFired{})

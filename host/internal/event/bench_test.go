@@ -11,7 +11,7 @@ import (
 // turn is what one turn of a long task writes: a reply with a call, its step, its result, in 400-byte texts.
 func turn() []*Event {
 	text := strings.Repeat("What was found so far. ", 18)
-	head := Head{Stage: "await_assistant", Turns: 300, MaxTurns: new(int64(1000))}
+	head := Head{Stage: "tool_messages_await_assistant", Turns: 300, MaxTurns: new(int64(1000))}
 	info := func(appended int64) *Info {
 		return &Info{VisibleMessages: 600, Messages: 600, Appended: appended, AssistantTurn: 300}
 	}
@@ -23,13 +23,13 @@ func turn() []*Event {
 			FinishReason: "tool_calls", Usage: Usage{Prompt: 40_000, Completion: 120, Reported: true}, Model: "some-model",
 		},
 		&MessageAppended{Of: 4002},
-		&Decided{Operation: "assistant", StagePath: []string{"await_assistant", "assistant_received", "await_tools"}, Head: head, Info: info(1)},
+		&Decided{Operation: "assistant", StagePath: []Stage{"tool_messages_await_assistant", "assistant_message_received", "assistant_tool_calls_await_tool"}, Head: head, Info: info(1)},
 		&ToolRequested{CallID: "call_1", Tool: "read", Arguments: arguments, OperationID: strings.Repeat("0f", 16)},
 		&ToolAuthorized{}, &ToolStarted{},
 		&ToolSucceeded{Result: text, Tokens: 110},
 		&ObservationRecorded{},
 		&MessageAppended{Of: 4008},
-		&Decided{Operation: "tools", StagePath: []string{"await_tools", "await_assistant"}, Head: head, Info: info(1)},
+		&Decided{Operation: "tools", StagePath: []Stage{"assistant_tool_calls_await_tool", "tool_messages_await_assistant"}, Head: head, Info: info(1)},
 	}
 	var events []*Event
 	for i, p := range payloads {

@@ -165,6 +165,9 @@ func TestDecodeRefuses(t *testing.T) {
 		"length beyond the end":    {"8401181a0102a1017bffffffffffffffff", "cbor"},
 		"list without end":         {"84010a0102a1029affffffff", "exceeded max number of elements"},
 		"deep nesting":             {"84010a0102a102" + nested, "exceeded max nested level 16"},
+		"stage without a number":   {"84010a0102a102811818", "it has stage 24, which this version does not have"},
+		"stage by its name":        {"84010a0102a1028173" + hex.EncodeToString([]byte("assistant_completed")), "is not written by its number"},
+		"stage that is a map":      {"84010a0102a10281a0", "CBOR type 5, not 0"},
 		"bytes for text":           {"8401181a0102a101426161", "cannot unmarshal byte string"},
 		"text for bytes":           {"8401010102a1056161", "cannot unmarshal UTF-8 text string"},
 	} {

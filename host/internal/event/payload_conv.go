@@ -60,7 +60,7 @@ type FinalizationForced struct {
 
 // Head is where a conversation stands: everything about it but its messages.
 type Head struct {
-	Stage string `json:"stage" cbor:"1,keyasint,omitempty"`
+	Stage Stage `json:"stage" cbor:"1,keyasint,omitempty"`
 	// Turns counts the replies, less those that were rolled back.
 	Turns int64 `json:"turns" cbor:"2,keyasint,omitempty"`
 	// Rollbacks counts the rollbacks in a row.
@@ -81,10 +81,10 @@ type Head struct {
 
 // Decided is what the conversation machine decided: the stages that it went through, and where it stands.
 type Decided struct {
-	Operation string   `json:"operation" cbor:"1,keyasint,omitempty"`
-	StagePath []string `json:"stage_path" cbor:"2,keyasint"`
-	Head      Head     `json:"head" cbor:"3,keyasint,omitempty"`
-	Info      *Info    `json:"info" cbor:"4,keyasint,omitempty"`
+	Operation string  `json:"operation" cbor:"1,keyasint,omitempty"`
+	StagePath []Stage `json:"stage_path" cbor:"2,keyasint"`
+	Head      Head    `json:"head" cbor:"3,keyasint,omitempty"`
+	Info      *Info   `json:"info" cbor:"4,keyasint,omitempty"`
 }
 
 // Info explains a decision: what was found in the reply, and what followed from it. Keys that say nothing

@@ -47,7 +47,7 @@ func samples() []Payload {
 		&ConversationReset{},
 		&RollbackMarked{Count: 1, Reason: "assistant_refusal"},
 		&FinalizationForced{Trigger: "turn_limit", HasPrompt: true},
-		&Decided{Operation: "assistant", StagePath: []string{"a", "b"}, Head: head, Info: &info},
+		&Decided{Operation: "assistant", StagePath: []Stage{"assistant_completed", "b"}, Head: head, Info: &info},
 		&ModelRequested{Ordinal: 2, Messages: 4, Compaction: &Compaction{From: 2, To: 4, Prompt: "sum up"}},
 		&ModelReplied{Message: message, FinishReason: "stop", Usage: Usage{Prompt: 1, Completion: 2, Reported: true}, Model: "m"},
 		&ModelFailed{Class: "transient", Status: 503, Reason: "busy", Answered: true},
