@@ -27,12 +27,18 @@ var encoding = func() cbor.EncMode {
 // decoding reads payloads, strictly: within one version every field is known, so another one means that this
 // is not what was written.
 var decoding = func() cbor.DecMode {
+	const undefined = 23
+	simple, err := cbor.NewSimpleValueRegistryFromDefaults(cbor.WithRejectedSimpleValue(undefined))
+	if err != nil {
+		panic(err) // a constant
+	}
 	mode, err := cbor.DecOptions{
 		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
 		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
 		// Encode writes none of these.
-		IndefLength: cbor.IndefLengthForbidden,
-		TagsMd:      cbor.TagsForbidden,
+		IndefLength:  cbor.IndefLengthForbidden,
+		TagsMd:       cbor.TagsForbidden,
+		SimpleValues: simple,
 		// A payload nests six deep (a task's tools); the limit bounds the stack.
 		MaxNestedLevels: 16,
 		// The most fields that one object has is 30; a list has as many elements as a reply has calls, or a task steps.

@@ -115,6 +115,20 @@ func text() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
 }
 
+// TestEmptyPayloads: an event of every type of which nothing is known but that it happened.
+func TestEmptyPayloads(t *testing.T) {
+	for _, kind := range types[1:] {
+		e := &Event{Version: V1, Task: "t", Seq: 1, Actor: Actor{Kind: ActorHost}, Payload: New(kind.name)}
+		require.Equal(t, kind.name, e.Payload.Type())
+		record, err := Encode(e)
+		require.NoError(t, err)
+		back, err := Decode("t", 1, record)
+		require.NoError(t, err)
+		assert.Equal(t, e, back)
+	}
+	assert.Nil(t, New("Nonsense"))
+}
+
 // TestInvalidTextSurvives: a model's bytes are kept, whatever they are.
 func TestInvalidTextSurvives(t *testing.T) {
 	e := sample(&ModelReplied{Message: Message{Content: "a\xff\xfe\xc3(\x00b"}})
@@ -160,6 +174,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"a field twice":            {"8401110102a201010102", "duplicate map key"},
 		"indefinite map":           {"8401110102bf0101ff", "indefinite-length map isn't allowed"},
 		"indefinite string":        {"8401181a0102a1017f6161ff", "indefinite-length"},
+		"undefined":                {"8401110102a101f7", "simple value 23 is not recognized"},
+		"a float":                  {"8401110102a101f93c00", "cannot unmarshal primitives"},
 		"tag":                      {"8401110102a101c101", "CBOR tag isn't allowed"},
 		"cut off":                  {"8401181a0102a1016561", "unexpected EOF"},
 		"length beyond the end":    {"8401181a0102a1017bffffffffffffffff", "cbor"},
