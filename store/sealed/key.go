@@ -70,7 +70,7 @@ func parseKey(text []byte) (*Key, error) {
 	rest, ok := strings.CutPrefix(line, keyPrefix)
 	version, encoded, colon := strings.Cut(rest, ":")
 	if !ok || !colon || !isNumber(version) {
-		return nil, errors.New("it is not a key file, which is one line that begins with " + keyPrefix + keyVersion + ":")
+		return nil, errors.New("it is not a key file, which is one line: " + keyPrefix + keyVersion + ":, and the key in base64")
 	}
 	if version != keyVersion {
 		return nil, fmt.Errorf("it has version %s and this axishost reads version %s: use a newer axishost", version, keyVersion)

@@ -56,7 +56,7 @@ func TestKeyFileText(t *testing.T) {
 		{"line break of another system", strings.TrimSpace(right) + "\r\n", ""},
 		{"empty", "", "it is empty"},
 		{"empty line", "\n", "it is empty"},
-		{"base64 alone", encoded(32) + "\n", "it is not a key file, which is one line that begins with axishost-key-1:"},
+		{"base64 alone", encoded(32) + "\n", "it is not a key file, which is one line: axishost-key-1:, and the key in base64"},
 		{"an identity of age", "AGE-SECRET-KEY-1QQQQQQQQ\n", "it is not a key file"},
 		{"no version", "axishost-key-:" + encoded(32), "it is not a key file"},
 		{"a secret for a version", "axishost-key-SECRET:" + encoded(32), "it is not a key file"},

@@ -96,7 +96,7 @@ func (l *Log) sealBlob(b *store.Blob) {
 	if l.mode == modeEncrypted {
 		b.Value = l.keys.seal(l.keys.data(b.Task), place{kind: kindBlob, task: b.Task, blob: b.Key}, b.Value)
 	} else {
-		b.Value = append(append(make([]byte, 0, 1+len(b.Value)), formPlain), b.Value...)
+		b.Value = slices.Concat([]byte{formPlain}, b.Value)
 	}
 	b.Key = l.keys.address(b.Task, b.Key)
 }

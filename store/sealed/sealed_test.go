@@ -271,6 +271,26 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A task that was deleted can be made again; nothing of the old one shows. (The key of a task is derived from
+// its id: it is the same one.)
+func TestDeleteAndCompact(t *testing.T) {
+	for name, opts := range modes {
+		t.Run(name, func(t *testing.T) {
+			log := open(t, memstore.New(), opts)
+			require.NoError(t, log.Commit(bg, full("t", 0, "old")))
+			require.ErrorIs(t, log.Delete(bg, "t", 1), store.ErrConflict)
+			require.NoError(t, log.Delete(bg, "t", 2))
+			require.NoError(t, log.Compact(bg))
+			_, err := log.Blob(bg, "t", "key-of-old")
+			require.EqualError(t, err, `store: not found: task "t": blob "key-of-old"`)
+			require.NoError(t, log.Commit(bg, full("t", 0, "new")))
+			h, err := log.Head(bg, "t")
+			require.NoError(t, err)
+			require.Equal(t, "index of new", string(h.Index))
+		})
+	}
+}
+
 // The limit of a commit is on what is stored; what is within it is never refused by the inner log.
 func TestCommitSize(t *testing.T) {
 	inner := &sizes{Log: memstore.New()}
