@@ -28,6 +28,7 @@ var (
 // CorruptError says that something of a task is not what was written. It concerns what was asked for and
 // nothing else: the log does not fail, and other tasks and records are read as before.
 type CorruptError struct {
+	// Task is the task's id; empty when the damage is in what a call needs of many tasks (List, Compact).
 	Task string
 	// Seq is the record's sequence number; 0 when it is not a record but the task's head or a blob.
 	Seq uint64
@@ -36,6 +37,9 @@ type CorruptError struct {
 }
 
 func (e *CorruptError) Error() string {
+	if e.Task == "" {
+		return "store: the log is corrupt: " + e.Detail
+	}
 	if e.Seq == 0 {
 		return fmt.Sprintf("store: task %q is corrupt: %s", e.Task, e.Detail)
 	}

@@ -64,7 +64,7 @@ func (a Append) validate() error {
 	return nil
 }
 
-// Size is the sum of c's records, index entries and blob values, in bytes.
+// Size is the sum of c's records, index entries, labels and blob values, in bytes.
 func (c Commit) Size() int {
 	n := 0
 	for _, a := range c.Appends {

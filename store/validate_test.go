@@ -41,6 +41,19 @@ func TestValidate(t *testing.T) {
 			store.Commit{Appends: []store.Append{{Task: "t", Records: [][]byte{{1}, {}}}}},
 			`task "t": record 2 of the append is empty`,
 		},
+		{
+			"longest label",
+			store.Commit{Appends: []store.Append{{Task: "t", Records: [][]byte{{1}}, Index: []byte{}, Label: long[:store.MaxLabelLen]}}}, "",
+		},
+		{
+			"long label",
+			store.Commit{Appends: []store.Append{{Task: "t", Records: [][]byte{{1}}, Index: []byte{}, Label: long[:store.MaxLabelLen+1]}}},
+			`task "t": a label of 65 bytes is longer than 64`,
+		},
+		{
+			"label without index",
+			store.Commit{Appends: []store.Append{{Task: "t", Records: [][]byte{{1}}, Label: "l"}}}, `task "t": a label without an index`,
+		},
 		{"task twice", store.Commit{Appends: []store.Append{one("a"), one("b"), one("a")}}, `task "a" appears twice`},
 		{"blob without key", store.Commit{Blobs: []store.Blob{{Task: "t"}}}, `task "t": a blob's key is empty`},
 		{"blob with a bad key", store.Commit{Blobs: []store.Blob{{Task: "t", Key: "a\x00"}}}, "a blob's key is not printable"},
@@ -68,7 +81,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestNext(t *testing.T) {
-	before := store.Head{Task: "t", Last: 5, Fence: 2, Index: []byte("old")}
+	before := store.Head{Task: "t", Last: 5, Fence: 2, Index: []byte("old"), Label: "was"}
 	records := [][]byte{{1}, {2}}
 	for _, tc := range []struct {
 		name   string
@@ -76,11 +89,15 @@ func TestNext(t *testing.T) {
 		want   store.Head
 		err    error
 	}{
-		{"goes on", store.Append{Expected: 5, Fence: 2}, store.Head{Task: "t", Last: 7, Fence: 2, Index: []byte("old")}, nil},
-		{"takes over", store.Append{Expected: 5, Fence: 9}, store.Head{Task: "t", Last: 7, Fence: 9, Index: []byte("old")}, nil},
+		{"goes on", store.Append{Expected: 5, Fence: 2}, store.Head{Task: "t", Last: 7, Fence: 2, Index: []byte("old"), Label: "was"}, nil},
+		{"takes over", store.Append{Expected: 5, Fence: 9}, store.Head{Task: "t", Last: 7, Fence: 9, Index: []byte("old"), Label: "was"}, nil},
 		{
 			"new index", store.Append{Expected: 5, Fence: 2, Index: []byte("new")},
 			store.Head{Task: "t", Last: 7, Fence: 2, Index: []byte("new")}, nil,
+		},
+		{
+			"new label", store.Append{Expected: 5, Fence: 2, Index: []byte("new"), Label: "is"},
+			store.Head{Task: "t", Last: 7, Fence: 2, Index: []byte("new"), Label: "is"}, nil,
 		},
 		{
 			"emptied index", store.Append{Expected: 5, Fence: 2, Index: []byte{}},
@@ -106,4 +123,6 @@ func TestCorruptError(t *testing.T) {
 	err = &store.CorruptError{Task: "t", Detail: "head: checksum mismatch"}
 	assert.EqualError(t, err, `store: task "t" is corrupt: head: checksum mismatch`)
 	assert.False(t, errors.Is(err, store.ErrFailed))
+	err = &store.CorruptError{Detail: "file 000007.sst is damaged"}
+	assert.EqualError(t, err, `store: the log is corrupt: file 000007.sst is damaged`)
 }

@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -116,10 +115,4 @@ func batchSize(c store.Commit, heads []store.Head) int {
 		n += each + len(blobKey("", "")) + len(b.Task) + len(b.Key) + len(b.Value)
 	}
 	return n
-}
-
-// fail blows the fuse and gives what the call returns.
-func (l *Log) fail(doing string, err error) error {
-	l.fuse.blow(fmt.Errorf("%s: %w", doing, err))
-	return l.fuse.err()
 }

@@ -37,6 +37,7 @@ func (l *Log) Delete(ctx context.Context, task string, expected uint64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	f.deletes = true // nobody looks before it is aloft
 	l.takeOff(f, map[string]store.Head{task: before}, nil)
 	l.written.Store(true)
 	if err := batch.Commit(pebble.Sync); err != nil {
@@ -59,7 +60,7 @@ func clearTask(batch *pebble.Batch, task string) error {
 	return nil
 }
 
-// Compact implements store.Log.
+// Compact implements store.Log. Damage that it meets ends it, and all compactions: *store.CorruptError.
 func (l *Log) Compact(ctx context.Context) error {
 	if err := l.enter(ctx); err != nil {
 		return err
@@ -69,11 +70,26 @@ func (l *Log) Compact(ctx context.Context) error {
 	if err := l.fuse.err(); err != nil {
 		return err
 	}
-	if err := l.db.Compact(ctx, []byte{0}, []byte{0xff}, true); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-l.fuse.compactions.stopped: // the engine would wait for a turn that does not come
+			cancel()
+		case <-within.Done():
 		}
-		return l.fail("compacting", err)
+	}()
+	err := l.db.Compact(within, []byte{0}, []byte{0xff}, true)
+	if failed := l.fuse.err(); failed != nil {
+		return failed
 	}
-	return l.fuse.err()
+	switch stopped := l.fuse.compactions.err(); {
+	case stopped != nil:
+		return l.readError("compacting", "", 0, stopped)
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return l.readError("compacting", "", 0, err)
+	}
+	return nil
 }

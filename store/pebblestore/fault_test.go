@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/assert"
@@ -179,12 +178,6 @@ func TestEngineFailure(t *testing.T) {
 		"background": {
 			func(f *fuse) { f.events().BackgroundError(errDisk) },
 			"store: failed: engine in the background: the disk is on fire",
-		},
-		"corruption": {
-			func(f *fuse) {
-				f.events().DataCorruption(pebble.DataCorruptionInfo{Path: "000007.sst", Details: errors.New("bad block")})
-			},
-			"store: failed: engine: 000007.sst is corrupt: bad block",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,25 +1,27 @@
 package pebblestore
 
 import (
-	"bytes"
 	"context"
 	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/axishost/axishost/store"
 )
 
-// flight is a commit under way. It holds its tasks: a task is in at most one flight, so what a flight checks
-// stays true until it lands, and commits of different tasks go into one fsync.
+// flight is a commit or a deletion under way. It holds its tasks: a task is in at most one flight, so what a
+// flight checks stays true until it lands, and changes of different tasks go into one fsync.
 //
-// The engine shows a batch once it is applied, before it is synced. A reader therefore takes its view of the
-// engine first and looks for a flight after: whatever the view holds of a task is then either synced, or
-// belongs to the flight that it finds, which knows what was there before.
+// The engine shows a batch once it is applied, before it is synced. What is synced of a task that is in a
+// flight aloft is what the flight says was there before it; of every other task, what the engine shows.
 type flight struct {
 	tasks []string
 	// aloft: the batch may be visible in the engine, but not synced. Guarded by Log.mu, like what follows.
-	aloft bool
-	prior map[string]store.Head // of each task appended to, before this commit
-	blobs map[blobID]bool       // that it puts
+	aloft   bool
+	prior   map[string]store.Head // of each task appended to or deleted, before this; Last 0: there was none
+	blobs   map[blobID]bool       // that it puts
+	deletes bool                  // its task
 
 	landed chan struct{} // closed when it is over, however it ended
 }
@@ -101,46 +103,54 @@ func (l *Log) land(f *flight) {
 	close(f.landed)
 }
 
-// durable turns a head that was seen in the engine into the one that is synced; one with Last 0 when there is
-// none yet.
-func (l *Log) durable(h store.Head) store.Head {
+// aloft gives the flight that is changing a task, or nil. Whoever looks after having read the engine knows: if
+// there is none, what was read is synced.
+func (l *Log) aloft(task string) *flight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.durableLocked(h)
+	return l.aloftLocked(task)
 }
 
-// durableOnly is durable for all heads of one view, at one instant: a commit shows in all of its tasks or in
-// none. It returns those that are left, in the memory of heads.
-func (l *Log) durableOnly(heads []store.Head) []store.Head {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	left := heads[:0]
-	for _, h := range heads {
-		if h = l.durableLocked(h); h.Last > 0 {
-			h.Index = bytes.Clone(h.Index)
-			left = append(left, h)
-		}
-	}
-	return left
-}
-
-// durableLocked needs Log.mu. A flight can be younger than the view that h is from: then h is the older of
-// the two, synced, and stays.
-func (l *Log) durableLocked(h store.Head) store.Head {
-	if f := l.flights[h.Task]; f != nil && f.aloft {
-		if prior, ok := f.prior[h.Task]; ok && prior.Last < h.Last {
-			return prior
-		}
-	}
-	return h
-}
-
-// putting gives the flight that is putting a blob, or nil.
-func (l *Log) putting(task, key string) *flight {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if f := l.flights[task]; f != nil && f.aloft && f.blobs[blobID{task, key}] {
+// aloftLocked needs Log.mu.
+func (l *Log) aloftLocked(task string) *flight {
+	if f := l.flights[task]; f != nil && f.aloft {
 		return f
 	}
 	return nil
+}
+
+// priorHead gives the head that a task had before f; false when f, which may be nil, does not change it.
+func (f *flight) priorHead(task string) (store.Head, bool) {
+	if f == nil {
+		return store.Head{}, false
+	}
+	h, ok := f.prior[task]
+	return h, ok
+}
+
+// view gives the engine as it is at one instant, between the keys of opts, and the flight of the task that is
+// aloft at the same instant. No flight takes off in between, since that takes Log.mu; to make an iterator
+// touches no disk.
+func (l *Log) view(task string, opts *pebble.IterOptions) (*pebble.Iterator, *flight, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	it, err := l.db.NewIter(opts)
+	return it, l.aloftLocked(task), err
+}
+
+// listView is view for all tasks that match accepts: it gives the heads before all flights aloft, in order of
+// id. A commit so shows in all of its tasks or in none.
+func (l *Log) listView(match func(task string) bool, opts *pebble.IterOptions) (*pebble.Iterator, []store.Head, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var prior []store.Head
+	for task := range l.flights {
+		if h, ok := l.aloftLocked(task).priorHead(task); ok && match(task) {
+			h.Task = task
+			prior = append(prior, h)
+		}
+	}
+	slices.SortFunc(prior, func(a, b store.Head) int { return strings.Compare(a.Task, b.Task) })
+	it, err := l.db.NewIter(opts)
+	return it, prior, err
 }

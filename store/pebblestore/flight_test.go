@@ -56,9 +56,7 @@ func append1(task string, expected uint64, record string) store.Commit {
 
 // start begins a commit, and gives its error once it has ended.
 func start(log *Log, c store.Commit) <-chan error {
-	done := make(chan error, 1)
-	go func() { done <- log.Commit(context.Background(), c) }()
-	return done
+	return asError(func() error { return log.Commit(context.Background(), c) })
 }
 
 func ended[T any](c <-chan T) bool {
@@ -141,6 +139,70 @@ func requireOnlyFirst(t *testing.T, log *Log) {
 	close(late.done)
 	_, err = log.Blob(late, "old", "k")
 	require.ErrorIs(t, err, context.Canceled, "who waits for a blob can give up")
+}
+
+// A deletion that is not synced is not shown: what was there is, or the reader waits.
+func TestDeletionIsNotShownUnsynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := newSlowDisk()
+		log, err := Open("dir", Options{FS: disk})
+		require.NoError(t, err)
+		c := append1("t", 0, "one")
+		c.Appends[0].Index, c.Appends[0].Label = []byte("index"), "label"
+		c.Blobs = []store.Blob{{Task: "t", Key: "k", Value: []byte("v")}}
+		require.NoError(t, log.Commit(t.Context(), c))
+		disk.hold()
+		deleted := asError(func() error { return log.Delete(context.Background(), "t", 1) })
+		require.False(t, ended(deleted))
+		seen, err := log.engineHead("t")
+		require.NoError(t, err)
+		require.Zero(t, seen.Last, "the engine shows it: else this test tests nothing")
+
+		want := store.Head{Task: "t", Last: 1, Index: []byte("index"), Label: "label"}
+		h, err := log.Head(t.Context(), "t")
+		require.NoError(t, err)
+		require.Equal(t, want, h)
+		heads, err := log.List(t.Context(), store.Query{})
+		require.NoError(t, err)
+		require.Equal(t, []store.Head{want}, heads)
+		last, err := log.Watch(t.Context(), "t", 0)
+		require.NoError(t, err)
+		require.Equal(t, uint64(1), last)
+		ctx, cancel := context.WithCancel(t.Context())
+		patient, impatient := t.Context(), ctx
+		var waiting, given []<-chan error
+		for _, ctx := range []context.Context{patient, impatient} {
+			read := asError(func() error { _, err := log.Read(ctx, "t", 0, 0); return err })
+			blob := asError(func() error { _, err := log.Blob(ctx, "t", "k"); return err })
+			watch := asError(func() error { _, err := log.Watch(ctx, "t", 1); return err })
+			waiting, given = given, []<-chan error{read, blob, watch}
+		}
+		recreated := start(log, append1("t", 0, "new"))
+		for _, c := range append(append(waiting, given...), recreated) {
+			require.False(t, ended(c))
+		}
+		cancel()
+		for _, c := range given {
+			require.ErrorIs(t, <-c, context.Canceled)
+		}
+		disk.release()
+		require.NoError(t, <-deleted)
+		require.NoError(t, <-recreated)
+		require.NoError(t, log.Delete(t.Context(), "t", 1))
+		_, err = log.Head(t.Context(), "t")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		require.NoError(t, log.Close())
+		for _, c := range waiting {
+			<-c // how far the task was when they looked again is not settled
+		}
+	})
+}
+
+// asError runs call and gives its error once it has ended.
+func asError(call func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	return done
 }
 
 func TestCommitsOfDifferentTasksShareASync(t *testing.T) {
@@ -269,18 +331,49 @@ func TestCloseWakesWhoWatches(t *testing.T) {
 	})
 }
 
-// A view that is older than a task's flight shows what it has: else a commit before the flight would show in
-// one of its tasks only.
-func TestFlightYoungerThanTheView(t *testing.T) {
-	log := &Log{flights: make(map[string]*flight), watches: make(map[string]*watch)}
-	f := &flight{tasks: []string{"t"}, landed: make(chan struct{})}
-	require.Nil(t, log.seize("t", f))
-	log.takeOff(f, map[string]store.Head{"t": {Task: "t", Last: 5}}, nil)
-	for seen, want := range map[uint64]uint64{4: 4, 5: 5, 6: 5} {
-		require.Equal(t, store.Head{Task: "t", Last: want}, log.durable(store.Head{Task: "t", Last: seen}))
+// A list has the heads before the flights that are aloft, whatever the engine shows: an append as one less, a
+// deletion as not yet, a creation as not at all.
+func TestListBeforeFlights(t *testing.T) {
+	for name, tc := range map[string]struct {
+		query store.Query
+		want  string
+	}{
+		"all":                  {store.Query{}, "a1 b2 c4 d1 f7"},
+		"last":                 {store.Query{Last: 2}, "d1 f7"},
+		"last, one of a view":  {store.Query{Last: 1, Before: "e"}, "d1"},
+		"last, only deletions": {store.Query{Last: 1}, "f7"},
+		"from":                 {store.Query{From: "c"}, "c4 d1 f7"},
+		"before":               {store.Query{Before: "c"}, "a1 b2"},
+		"label":                {store.Query{Labels: []string{"old"}}, "b2 f7"},
+		"the new label":        {store.Query{Labels: []string{"new"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log, err := Open("dir", Options{FS: vfs.NewMem()})
+			require.NoError(t, err)
+			for _, task := range []string{"a", "b", "c", "d", "e"} {
+				c := append1(task, 0, "r")
+				if task == "b" {
+					c.Appends[0].Index, c.Appends[0].Label = []byte("i"), "new"
+				}
+				require.NoError(t, log.Commit(t.Context(), c))
+			}
+			for _, prior := range []store.Head{
+				{Task: "b", Last: 2, Label: "old"}, {Task: "c", Last: 4}, {Task: "e"}, {Task: "f", Last: 7, Label: "old"},
+			} {
+				f := &flight{tasks: []string{prior.Task}, landed: make(chan struct{})}
+				require.Nil(t, log.seize(prior.Task, f))
+				log.takeOff(f, map[string]store.Head{prior.Task: prior}, nil)
+			}
+			heads, err := log.List(t.Context(), tc.query)
+			require.NoError(t, err)
+			var got []string
+			for _, h := range heads {
+				got = append(got, fmt.Sprint(h.Task, h.Last))
+			}
+			require.Equal(t, tc.want, strings.Join(got, " "))
+			require.NoError(t, log.Close())
+		})
 	}
-	log.land(f)
-	require.Equal(t, uint64(6), log.durable(store.Head{Task: "t", Last: 6}).Last)
 }
 
 // lateCtx ends after it was looked at once.

@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"sync"
 
@@ -13,14 +14,18 @@ import (
 // fuse remembers the first failure of disk or engine. Once blown it stays so. The engine's own answer to a
 // failed write is to end the process, or to go on in a state that it calls undefined; so it does not get to
 // see one (fusefs.go), and what it has to say otherwise ends here.
+//
+// Damage that a compaction meets is no failure of the log: see compactions.go.
 type fuse struct {
 	blown chan struct{} // closed by the first failure
 	once  sync.Once
 	cause error // set before blown is closed
+
+	compactions *compactions
 }
 
 func newFuse() *fuse {
-	return &fuse{blown: make(chan struct{})}
+	return &fuse{blown: make(chan struct{}), compactions: newCompactions()}
 }
 
 // blow records a failure, unless there was one before.
@@ -29,6 +34,7 @@ func (f *fuse) blow(cause error) {
 		f.cause = oneLine(cause)
 		close(f.blown)
 	})
+	f.compactions.stop(cause)
 }
 
 // isBlown says whether anything has failed.
@@ -52,7 +58,7 @@ func (f *fuse) first() error {
 // err gives the first failure as ErrFailed, or nil.
 func (f *fuse) err() error {
 	if cause := f.first(); cause != nil {
-		return fmt.Errorf("%w: %w", store.ErrFailed, cause)
+		return fmt.Errorf("%w: %w%s", store.ErrFailed, cause, recovery(cause))
 	}
 	return nil
 }
@@ -70,12 +76,41 @@ func (l engineLog) Fatalf(format string, args ...any) {
 	l.fuse.blow(fmt.Errorf("engine: %s", first))
 }
 
-// events are what the engine tells of itself without being asked.
+// events are what the engine tells of itself without being asked. Damage that a read meets is not among
+// them: the read says so.
 func (f *fuse) events() *pebble.EventListener {
 	return &pebble.EventListener{
-		BackgroundError: func(err error) { f.blow(fmt.Errorf("engine in the background: %w", err)) },
-		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			f.blow(fmt.Errorf("engine: %s is corrupt: %w", info.Path, info.Details))
+		BackgroundError: func(err error) {
+			if pebble.IsCorruptionError(err) {
+				f.compactions.stop(err)
+				return
+			}
+			f.blow(fmt.Errorf("engine in the background: %w", err))
 		},
 	}
+}
+
+// fail blows the fuse and gives what the call returns.
+func (l *Log) fail(doing string, err error) error {
+	l.fuse.blow(fmt.Errorf("%s: %w", doing, err))
+	return l.fuse.err()
+}
+
+// readError gives what a call returns that could not read something of a task; seq is 0 for what is no record.
+// Damage concerns what was asked for, and any other failure the whole log: the next read may be wrong as well.
+func (l *Log) readError(doing, task string, seq uint64, err error) error {
+	if !pebble.IsCorruptionError(err) {
+		return l.fail(doing, err)
+	}
+	return &store.CorruptError{Task: task, Seq: seq, Detail: damage(err)}
+}
+
+// damage words what the engine found, with the file when the engine names it.
+func damage(err error) string {
+	text := oneLine(err).Error()
+	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
+		text, _, _ = strings.Cut(oneLine(info.Details).Error(), " pebble/table:")
+		return fmt.Sprintf("file %s is damaged: %s", path.Base(info.Path), text)
+	}
+	return text
 }

@@ -78,25 +78,53 @@ func encodeHead(payload []byte, h store.Head) {
 
 // decodeHead reads a head's value. The result has no reference to value.
 func decodeHead(task string, key, value []byte) (store.Head, error) {
-	payload, ok := unseal(key, value)
-	if !ok || len(payload) < headLen {
-		return store.Head{}, &store.CorruptError{Task: task, Detail: "head: checksum mismatch"}
+	h, label, index, err := parseHead(key, value)
+	if err != nil {
+		return store.Head{}, err
 	}
-	h := store.Head{
-		Task:  task,
-		Last:  binary.BigEndian.Uint64(payload),
-		Fence: binary.BigEndian.Uint64(payload[8:]),
-	}
-	labelled, n := payload[headLen:], int(payload[headLen-1])
-	if n > len(labelled) {
-		return store.Head{}, &store.CorruptError{Task: task, Detail: "head: label cut off"}
-	}
-	h.Label = string(labelled[:n])
-	if index := labelled[n:]; len(index) > 0 {
-		h.Index = append([]byte(nil), index...)
-	}
-	if h.Last == 0 {
-		return store.Head{}, &store.CorruptError{Task: task, Detail: "head: no record"}
+	h.Task, h.Label = task, string(label)
+	if len(index) > 0 {
+		h.Index = bytes.Clone(index)
 	}
 	return h, nil
+}
+
+// parseHead reads a head's value: the head without task, label and index, and these two in value's memory.
+func parseHead(key, value []byte) (h store.Head, label, index []byte, err error) {
+	corrupt := func(detail string) (store.Head, []byte, []byte, error) {
+		return store.Head{}, nil, nil, &store.CorruptError{Task: string(key[1:]), Detail: "head: " + detail}
+	}
+	payload, ok := unseal(key, value)
+	if !ok || len(payload) < headLen {
+		return corrupt("checksum mismatch")
+	}
+	h = store.Head{Last: binary.BigEndian.Uint64(payload), Fence: binary.BigEndian.Uint64(payload[8:])}
+	labelled, n := payload[headLen:], int(payload[headLen-1])
+	switch {
+	case n > len(labelled):
+		return corrupt("label cut off")
+	case h.Last == 0:
+		return corrupt("no record")
+	}
+	return h, labelled[:n], labelled[n:], nil
+}
+
+// arena makes copies of many small things with few allocations. Whoever keeps one keeps its neighbours: up
+// to arenaSize of them.
+type arena []byte
+
+const arenaSize = 64 << 10
+
+// clone copies b, the first of `expected` things of about its size; 0: of any number.
+func (a *arena) clone(b []byte, expected uint64) []byte {
+	if len(b) > cap(*a)-len(*a) {
+		size := uint64(arenaSize)
+		if n := uint64(len(b)); expected > 0 && expected <= arenaSize {
+			size = min(size, expected*n)
+		}
+		*a = make([]byte, 0, max(int(size), len(b)))
+	}
+	n := len(*a)
+	*a = append(*a, b...)
+	return (*a)[n:len(*a):len(*a)]
 }

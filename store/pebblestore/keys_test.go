@@ -65,7 +65,7 @@ func FuzzDecodeHead(f *testing.F) {
 			require.True(t, errors.As(err, &corrupt))
 			return
 		}
-		again := make([]byte, sumLen+headLen+len(h.Index))
+		again := make([]byte, sumLen+headLen+len(h.Label)+len(h.Index))
 		encodeHead(again[sumLen:], h)
 		seal(headKey("t"), again)
 		require.Equal(t, value, again)

@@ -84,10 +84,14 @@ func engineOptions(fs vfs.FS, fuse *fuse) *pebble.Options {
 		Logger:             engineLog{fuse},
 		EventListener:      fuse.events(),
 		MemTableSize:       4 << 20,
-		// The statistics steer compactions that drop deleted keys; a log deletes none.
+		// Without compactions (compactions.go) commits go on, and never wait for one that does not come.
+		L0StopWritesThreshold: 10_000,
+		// The statistics find tables that are worth a compaction for what was deleted in them; Compact does
+		// without. To make them the engine reads tables at each start, and a damaged one again and again.
 		DisableTableStats: true,
 	}
 	opts.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+	opts.Experimental.CompactionScheduler = newScheduler(fuse.compactions)
 	return opts // the other levels take over the first one's
 }
 
@@ -148,6 +152,23 @@ func advice(err error) string {
 		return "; name a directory, or a path where one can be made"
 	case errors.Is(err, syscall.ENOSPC):
 		return "; free some space, or name a directory on another disk"
+	case pebble.IsCorruptionError(err):
+		return "; restore it from a backup, or name another directory"
+	default:
+		return ""
+	}
+}
+
+// recovery is advice for a log that failed while it was open.
+func recovery(err error) string {
+	const then = ", then open the log again: nothing acknowledged is lost"
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "; the disk is full: free some space" + then
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "; the disk takes no writes: make it writable" + then
+	case errors.Is(err, syscall.EIO):
+		return "; the disk gives errors: see to it" + then
 	default:
 		return ""
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -19,33 +18,78 @@ func (l *Log) Read(ctx context.Context, task string, after uint64, limit int) ([
 		return nil, err
 	}
 	defer l.calls.Done()
-	h, err := l.head(task)
-	if err != nil {
-		return nil, err
+	for {
+		records, deletion, err := l.readOnce(ctx, task, after, limit)
+		if deletion == nil {
+			if err := firstError(l.fuse.err(), err); err != nil {
+				return nil, err
+			}
+			return records, nil
+		}
+		select { // the engine may not have the records any more, while they are not yet gone
+		case <-deletion.landed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	// The records up to h.Last are synced and do not change any more: a view that is taken now has them.
+}
+
+// readOnce is Read from one view. When the task is being deleted it gives the flight that does so, and nothing
+// else.
+func (l *Log) readOnce(
+	ctx context.Context, task string, after uint64, limit int,
+) (records []store.Record, deletion *flight, err error) {
+	it, f, err := l.view(task, &pebble.IterOptions{LowerBound: headKey(task), UpperBound: append(headKey(task), sep)})
+	if err != nil {
+		return nil, nil, l.readError("reading", task, 0, err)
+	}
+	defer func() { err = l.closeView(it, task, err) }()
+	if f != nil && f.deletes {
+		return nil, f, nil
+	}
+	h, ok := f.priorHead(task)
+	if !ok {
+		h, err = l.viewHead(it, task)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if h.Last == 0 {
+		return nil, nil, fmt.Errorf("%w: task %q", store.ErrNotFound, task)
+	}
 	count := h.Last - min(after, h.Last)
 	if limit > 0 {
 		count = min(count, uint64(limit))
 	}
 	if count == 0 {
-		return []store.Record{}, nil
+		return []store.Record{}, nil, nil
 	}
-	it, err := l.db.NewIter(&pebble.IterOptions{
-		LowerBound: recordKey(task, after+1),
-		UpperBound: recordKey(task, after+count+1),
-	})
-	if err != nil {
-		return nil, l.fail("reading", err)
-	}
-	records, err := l.readRecords(ctx, it, task, after, count)
+	it.SetBounds(recordKey(task, after+1), recordKey(task, after+count+1))
+	records, err = l.readRecords(ctx, it, task, after, count)
+	return records, nil, err
+}
+
+// closeView closes it. It gives err, or when that is nil what closing ended with.
+func (l *Log) closeView(it *pebble.Iterator, task string, err error) error {
 	if cerr := it.Close(); cerr != nil && err == nil {
-		err = l.fail("reading", cerr)
+		return l.readError("reading", task, 0, cerr)
 	}
+	return err
+}
+
+// viewHead gives the task's head from a view of its key alone; one with Last 0 when there is none.
+func (l *Log) viewHead(it *pebble.Iterator, task string) (store.Head, error) {
+	if !it.First() {
+		if err := it.Error(); err != nil {
+			return store.Head{}, l.readError("reading", task, 0, err)
+		}
+		return store.Head{Task: task}, nil
+	}
+	value, err := it.ValueAndErr()
 	if err != nil {
-		return nil, err
+		return store.Head{}, l.readError("reading", task, 0, err)
 	}
-	return records, l.fuse.err()
+	return decodeHead(task, it.Key(), value)
 }
 
 // readRecords gives the count records of task that follow after; they are there, or the log is corrupt.
@@ -54,6 +98,7 @@ func (l *Log) readRecords(
 ) ([]store.Record, error) {
 	// A corrupt head must not become an allocation of any size: the records say how many there are.
 	records := make([]store.Record, 0, min(count, 1024))
+	var memory arena
 	key := recordKey(task, 0)
 	valid := it.First()
 	for seq := after + 1; seq <= after+count; seq++ {
@@ -63,19 +108,19 @@ func (l *Log) readRecords(
 		binary.BigEndian.PutUint64(key[len(key)-8:], seq)
 		if !valid || !bytes.Equal(it.Key(), key) {
 			if err := it.Error(); err != nil {
-				return nil, l.fail("reading", err)
+				return nil, l.readError("reading", task, seq, err)
 			}
 			return nil, &store.CorruptError{Task: task, Seq: seq, Detail: "it is missing"}
 		}
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return nil, l.fail("reading", err)
+			return nil, l.readError("reading", task, seq, err)
 		}
 		data, ok := unseal(key, value)
 		if !ok {
 			return nil, &store.CorruptError{Task: task, Seq: seq, Detail: "checksum mismatch"}
 		}
-		records = append(records, store.Record{Seq: seq, Data: bytes.Clone(data)})
+		records = append(records, store.Record{Seq: seq, Data: memory.clone(data, after+count-seq+1)})
 		valid = it.Next()
 	}
 	return records, nil
@@ -89,8 +134,8 @@ func (l *Log) Blob(ctx context.Context, task, key string) ([]byte, error) {
 	defer l.calls.Done()
 	for {
 		value, err := l.engineBlob(task, key)
-		f := l.putting(task, key)
-		if f == nil {
+		f := l.aloft(task)
+		if f == nil || !f.deletes && !f.blobs[blobID{task, key}] {
 			if err := firstError(l.fuse.err(), err); err != nil {
 				return nil, err
 			}
@@ -112,7 +157,7 @@ func (l *Log) engineBlob(task, key string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: task %q: blob %q", store.ErrNotFound, task, key)
 	}
 	if err != nil {
-		return nil, l.fail("reading", err)
+		return nil, l.readError("reading", task, 0, err)
 	}
 	defer closer.Close()
 	payload, ok := unseal(k, value)
@@ -134,8 +179,8 @@ func (l *Log) Head(ctx context.Context, task string) (store.Head, error) {
 // head gives the synced head of a task, or ErrNotFound.
 func (l *Log) head(task string) (store.Head, error) {
 	h, err := l.engineHead(task)
-	if err == nil {
-		h = l.durable(h)
+	if prior, ok := l.aloft(task).priorHead(task); ok {
+		h, err = prior, nil
 	}
 	if err := firstError(l.fuse.err(), err); err != nil {
 		return store.Head{}, err
@@ -155,67 +200,10 @@ func (l *Log) engineHead(task string) (store.Head, error) {
 		return store.Head{Task: task}, nil
 	}
 	if err != nil {
-		return store.Head{}, l.fail("reading", err)
+		return store.Head{}, l.readError("reading", task, 0, err)
 	}
 	defer closer.Close()
 	return decodeHead(task, key, value)
-}
-
-// List implements store.Log.
-func (l *Log) List(ctx context.Context, q store.Query) ([]store.Head, error) {
-	if err := l.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer l.calls.Done()
-	lower, upper := bounds(&q)
-	if bytes.Compare(lower, upper) >= 0 {
-		return nil, nil
-	}
-	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
-	if err != nil {
-		return nil, l.fail("listing", err)
-	}
-	heads, err := l.listHeads(ctx, it)
-	if cerr := it.Close(); cerr != nil && err == nil {
-		err = l.fail("listing", cerr)
-	}
-	if err != nil {
-		return nil, err
-	}
-	heads = slices.DeleteFunc(l.durableOnly(heads), func(h store.Head) bool { return !q.Matches(h.Task, h.Label) })
-	return q.Select(heads), l.fuse.err()
-}
-
-// bounds gives the keys between which the heads are that q can select.
-func bounds(q *store.Query) (lower, upper []byte) {
-	lower, upper = headKey(q.Prefix), successor(headKey(q.Prefix))
-	if from := headKey(q.From); bytes.Compare(from, lower) > 0 {
-		lower = from
-	}
-	if before := headKey(q.Before); q.Before != "" && bytes.Compare(before, upper) < 0 {
-		upper = before
-	}
-	return lower, upper
-}
-
-// listHeads gives the heads that it runs over.
-func (l *Log) listHeads(ctx context.Context, it *pebble.Iterator) ([]store.Head, error) {
-	var heads []store.Head
-	for valid := it.First(); valid; valid = it.Next() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return nil, l.fail("listing", err)
-		}
-		h, err := decodeHead(string(it.Key()[1:]), it.Key(), value)
-		if err != nil {
-			return nil, err
-		}
-		heads = append(heads, h)
-	}
-	return heads, nil
 }
 
 func firstError(a, b error) error {

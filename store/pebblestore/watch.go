@@ -35,8 +35,8 @@ func (l *Log) awaitOnce(ctx context.Context, task string, after uint64) (uint64,
 	switch h, err := l.head(task); {
 	case err == nil && h.Last > after:
 		return h.Last, nil
-	case err != nil && !errors.Is(err, store.ErrNotFound):
-		return 0, err
+	case err != nil && (after > 0 || !errors.Is(err, store.ErrNotFound)):
+		return 0, err // what was seen and is not there was deleted
 	}
 	select {
 	case <-w.changed:

@@ -161,6 +161,8 @@ func testCommitInvalid(t *testing.T, f Factory) {
 		{"a zero byte in a task id", with(store.Append{Task: "a\x00b", Records: records("a")})},
 		{"a task id beyond ASCII", with(store.Append{Task: "ä", Records: records("a")})},
 		{"a task twice", with(store.Append{Task: "good", Expected: 1, Records: records("a")})},
+		{"a long label", with(store.Append{Task: "t", Records: records("a"), Index: []byte{}, Label: long})},
+		{"a label without an index", with(store.Append{Task: "t", Records: records("a"), Label: "l"})},
 		{"a blob without a key", store.Commit{Appends: with().Appends, Blobs: []store.Blob{{Task: "t"}}}},
 		{"a blob with a long key", store.Commit{Appends: with().Appends, Blobs: []store.Blob{{Task: "t", Key: long}}}},
 		{"a line break in a key", store.Commit{Appends: with().Appends, Blobs: []store.Blob{{Task: "t", Key: "a\nb"}}}},

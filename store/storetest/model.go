@@ -18,6 +18,7 @@ type modelTask struct {
 	records []string
 	fence   uint64
 	index   string
+	label   string
 	blobs   map[string]string
 }
 
@@ -40,6 +41,12 @@ func testModel(t *testing.T, f Factory) {
 			"read":   func(rt *rapid.T) { m.read(t, rt) },
 			"blob":   func(rt *rapid.T) { m.blob(t, rt) },
 			"list":   func(rt *rapid.T) { m.list(t, rt) },
+			"delete": func(rt *rapid.T) { m.delete(t, rt) },
+			"compact": func(rt *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(rt, "compact") == 0 {
+					require.NoError(rt, m.log.Compact(t.Context()))
+				}
+			},
 		}
 		if f.Durable {
 			actions["reopen"] = func(rt *rapid.T) {
@@ -57,6 +64,10 @@ func taskIDs() *rapid.Generator[string] {
 
 func blobKeys() *rapid.Generator[string] {
 	return rapid.SampledFrom([]string{"k", "k1", "l"})
+}
+
+func labels() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{"", "run", "done"})
 }
 
 func data(least int) *rapid.Generator[string] {
@@ -77,6 +88,7 @@ func (m *machine) commit(t *testing.T, rt *rapid.T) {
 		}
 		if rapid.Bool().Draw(rt, "index") {
 			a.Index = []byte(data(0).Draw(rt, "index entry"))
+			a.Label = labels().Draw(rt, "label")
 		}
 		c.Appends = append(c.Appends, a)
 	}
@@ -107,7 +119,7 @@ func (m *machine) apply(c store.Commit) error {
 		}
 		task.fence = a.Fence
 		if a.Index != nil {
-			task.index = string(a.Index)
+			task.index, task.label = string(a.Index), a.Label
 		}
 	}
 	for _, b := range c.Blobs {
@@ -154,19 +166,46 @@ func (m *machine) blob(t *testing.T, rt *rapid.T) {
 }
 
 func (m *machine) list(t *testing.T, rt *rapid.T) {
-	prefix := rapid.SampledFrom([]string{"", "a", "a/", "a/1", "b", "c"}).Draw(rt, "prefix")
-	got, err := m.log.List(t.Context(), store.Query{Prefix: prefix})
+	bound := rapid.SampledFrom([]string{"", "", "a", "a/", "a/1", "a/15", "a/2", "b", "c"})
+	q := store.Query{
+		Prefix: rapid.SampledFrom([]string{"", "a", "a/", "a/1", "b", "c"}).Draw(rt, "prefix"),
+		From:   bound.Draw(rt, "from"),
+		Before: bound.Draw(rt, "before"),
+		Labels: rapid.SliceOfN(labels(), 0, 2).Draw(rt, "labels"),
+		Last:   rapid.IntRange(0, 3).Draw(rt, "last"),
+	}
+	got, err := m.log.List(t.Context(), q)
 	require.NoError(rt, err)
 	var want []string
 	for _, id := range slices.Sorted(maps.Keys(m.tasks)) {
-		if strings.HasPrefix(id, prefix) && m.last(id) > 0 {
+		if m.last(id) > 0 && strings.HasPrefix(id, q.Prefix) && id >= q.From && (q.Before == "" || id < q.Before) &&
+			(len(q.Labels) == 0 || slices.Contains(q.Labels, m.tasks[id].label)) {
 			want = append(want, id)
 		}
+	}
+	if q.Last > 0 {
+		want = want[max(0, len(want)-q.Last):]
 	}
 	require.Len(rt, got, len(want))
 	for i, h := range got {
 		requireSameHead(rt, m.head(want[i]), h)
 	}
+}
+
+// delete deletes a task, with the right number more often than not.
+func (m *machine) delete(t *testing.T, rt *rapid.T) {
+	id := taskIDs().Draw(rt, "task")
+	expected := max(0, m.last(id)+rapid.SampledFrom([]int{0, 0, 0, -1, 1}).Draw(rt, "off"))
+	var want error
+	switch {
+	case m.last(id) == 0:
+		want = store.ErrNotFound
+	case m.last(id) != expected:
+		want = store.ErrConflict
+	default:
+		delete(m.tasks, id)
+	}
+	require.ErrorIs(rt, m.log.Delete(t.Context(), id, uint64(expected)), want)
 }
 
 // checkHeads runs between any two operations.
@@ -208,5 +247,5 @@ func (m *machine) fence(id string) uint64 {
 
 func (m *machine) head(id string) store.Head {
 	task := m.tasks[id]
-	return store.Head{Task: id, Last: uint64(len(task.records)), Fence: task.fence, Index: []byte(task.index)}
+	return store.Head{Task: id, Last: uint64(len(task.records)), Fence: task.fence, Index: []byte(task.index), Label: task.label}
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -22,6 +23,7 @@ func testRace(t *testing.T, f Factory) {
 	t.Run("writers of many tasks", func(t *testing.T) { raceManyTasks(t, f.open(t)) })
 	t.Run("overlapping commits do not lock each other", func(t *testing.T) { raceOverlapping(t, f.open(t)) })
 	t.Run("a commit is seen whole", func(t *testing.T) { raceReaders(t, f.open(t)) })
+	t.Run("a task is there whole or not at all", func(t *testing.T) { raceDelete(t, f.open(t)) })
 }
 
 // raceOneTask lets all writers append the same number, round after round.
@@ -167,4 +169,86 @@ func lookWhole(t *testing.T, log store.Log) {
 	assert.NoError(t, err)
 	assert.Zero(t, len(got)%2)
 	assert.GreaterOrEqual(t, uint64(len(got)), heads[1].Last, "what was listed can be read")
+}
+
+// raceDelete makes a task and its twin in one commit and deletes them again, one after the other, while others
+// look on, another task comes and goes, and the log is compacted.
+func raceDelete(t *testing.T, log store.Log) {
+	done := make(chan struct{})
+	var readers, writers sync.WaitGroup
+	for _, look := range []func(*testing.T, store.Log){lookTwins, lookWholeTask, lookWholeTask, compact} {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					look(t, log)
+				}
+			}
+		})
+	}
+	for _, tasks := range [][]string{{"a", "b"}, {"c"}} {
+		writers.Go(func() {
+			for round := range 2 * rounds {
+				comeAndGo(t, log, tasks, round%3+1)
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	readers.Wait()
+}
+
+// comeAndGo makes tasks with n records each in one commit, and deletes them, the last one first. All that they
+// have tells of n, so that no two incarnations can be taken for one.
+func comeAndGo(t *testing.T, log store.Log, tasks []string, n int) {
+	data := strings.Repeat("r", n)
+	var c store.Commit
+	for _, task := range tasks {
+		a := store.Append{Task: task, Index: []byte(data), Label: data}
+		for range n {
+			a.Records = append(a.Records, []byte(data))
+		}
+		c.Appends = append(c.Appends, a)
+		c.Blobs = append(c.Blobs, blob(task, "k", data).Blobs...)
+	}
+	assert.NoError(t, log.Commit(t.Context(), c))
+	for i := range tasks {
+		assert.NoError(t, log.Delete(t.Context(), tasks[len(tasks)-1-i], uint64(n)))
+	}
+}
+
+// lookTwins checks that b is never there without a, which is deleted after it.
+func lookTwins(t *testing.T, log store.Log) {
+	heads, err := log.List(t.Context(), store.Query{Before: "c"})
+	assert.NoError(t, err)
+	for _, h := range heads {
+		assert.Equal(t, int(h.Last), len(h.Label))
+		assert.Equal(t, h.Label, string(h.Index))
+	}
+	if len(heads) > 0 {
+		assert.Equal(t, "a", heads[0].Task)
+	}
+}
+
+// lookWholeTask checks that what is read of a task is all of one incarnation.
+func lookWholeTask(t *testing.T, log store.Log) {
+	got, err := log.Read(t.Context(), "a", 0, 0)
+	if err != nil {
+		assert.ErrorIs(t, err, store.ErrNotFound)
+		return
+	}
+	for _, r := range got {
+		assert.Len(t, r.Data, len(got))
+	}
+	if value, err := log.Blob(t.Context(), "a", "k"); err != nil {
+		assert.ErrorIs(t, err, store.ErrNotFound)
+	} else {
+		assert.NotEmpty(t, value)
+	}
+}
+
+func compact(t *testing.T, log store.Log) {
+	assert.NoError(t, log.Compact(t.Context()))
 }

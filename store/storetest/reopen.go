@@ -17,14 +17,17 @@ func testReopen(t *testing.T, f Factory) {
 		dir := t.TempDir()
 		log := f.openIn(t, dir)
 		c := fenced("t", 0, 4, "1", "2")
-		c.Appends[0].Index = []byte("index")
+		c.Appends[0].Index, c.Appends[0].Label = []byte("index"), "label"
 		c.Blobs = blob("u", "k", "v").Blobs
 		commit(t, log, c, fenced("t", 2, 5, "3"))
 		for range 3 { // what is reopened is no worse than what was open
 			require.NoError(t, log.Close())
 			log = f.openIn(t, dir)
 			requireRecords(t, log, "t", "1", "2", "3")
-			requireHead(t, log, "t", 3, 5, "index")
+			require.Equal(t, "t", listed(t, log, store.Query{Labels: []string{"label"}}))
+			h, err := log.Head(t.Context(), "t")
+			require.NoError(t, err)
+			requireSameHead(t, store.Head{Task: "t", Last: 3, Fence: 5, Index: []byte("index"), Label: "label"}, h)
 			requireBlob(t, log, "u", "k", "v")
 		}
 	})

@@ -33,6 +33,10 @@ func Run(t *testing.T, f Factory) {
 		{"Blob", testBlob},
 		{"Head", testHead},
 		{"List", testList},
+		{"ListSelects", testListSelects},
+		{"Label", testLabel},
+		{"Delete", testDelete},
+		{"Compact", testCompact},
 		{"Watch", testWatch},
 		{"WatchEnds", testWatchEnds},
 		{"Close", testClose},
@@ -76,6 +80,13 @@ func appends(task string, expected uint64, data ...string) store.Commit {
 func fenced(task string, expected, fence uint64, data ...string) store.Commit {
 	c := appends(task, expected, data...)
 	c.Appends[0].Fence = fence
+	return c
+}
+
+// labelled is appends with an index and a label.
+func labelled(task string, expected uint64, index, label string) store.Commit {
+	c := appends(task, expected, "r")
+	c.Appends[0].Index, c.Appends[0].Label = []byte(index), label
 	return c
 }
 
@@ -129,6 +140,13 @@ func requireBlob(t *testing.T, log store.Log, task, key, value string) {
 	got, err := log.Blob(t.Context(), task, key)
 	require.NoError(t, err)
 	require.Equal(t, value, string(got))
+}
+
+// requireNoBlob checks that there is no such blob.
+func requireNoBlob(t *testing.T, log store.Log, task, key string) {
+	t.Helper()
+	_, err := log.Blob(t.Context(), task, key)
+	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
 // requireNoTask checks that the log knows nothing of a task.

@@ -58,9 +58,10 @@ func testWatch(t *testing.T, f Factory) {
 	})
 	t.Run("goes on waiting for less than it asks for", func(t *testing.T) {
 		log := f.open(t)
+		commit(t, log, appends("t", 0, "r"))
 		got := watching(t.Context(), log, "t", 3)
 		commit(t, log, appends("other", 0, "1", "2", "3", "4"), blob("t", "k", "v"))
-		for seq := range uint64(3) {
+		for seq := uint64(1); seq < 3; seq++ {
 			commit(t, log, appends("t", seq, "r"))
 			select {
 			case s := <-got:
@@ -89,6 +90,33 @@ func testWatchEnds(t *testing.T, f Factory) {
 		got := watching(ctx, log, "t", 0)
 		cancel()
 		require.Equal(t, seen{0, context.Canceled}, <-got)
+	})
+	t.Run("a deletion ends it, of who has seen something", func(t *testing.T) {
+		log := f.open(t)
+		commit(t, log, appends("t", 0, "1", "2"))
+		ctx, cancel := context.WithCancel(t.Context())
+		for after := uint64(2); after < 40; after++ { // of the last one seen, and of more
+			got, unseen := watching(t.Context(), log, "t", after), watching(ctx, log, "u", 0)
+			require.NoError(t, log.Delete(t.Context(), "t", 2))
+			require.ErrorIs(t, (<-got).err, store.ErrNotFound)
+			require.Empty(t, unseen)
+			commit(t, log, appends("t", 0, "1", "2"))
+		}
+		require.NoError(t, log.Delete(t.Context(), "t", 2))
+		_, err := log.Watch(t.Context(), "t", 1)
+		require.ErrorIs(t, err, store.ErrNotFound)
+		unseen := watching(t.Context(), log, "t", 0)
+		commit(t, log, appends("t", 0, "new"))
+		require.Equal(t, seen{1, nil}, <-unseen)
+		cancel()
+	})
+	t.Run("a deletion that is refused wakes nobody", func(t *testing.T) {
+		log := f.open(t)
+		commit(t, log, appends("t", 0, "1", "2"))
+		got := watching(t.Context(), log, "t", 2)
+		require.ErrorIs(t, log.Delete(t.Context(), "t", 1), store.ErrConflict)
+		commit(t, log, appends("t", 2, "3"))
+		require.Equal(t, seen{3, nil}, <-got)
 	})
 	t.Run("Close wakes it", func(t *testing.T) {
 		log := f.open(t)
@@ -179,5 +207,7 @@ func callAll(ctx context.Context, log store.Log) map[string]error {
 	_, errs["Head"] = log.Head(ctx, "t")
 	_, errs["List"] = log.List(ctx, store.Query{})
 	_, errs["Watch"] = log.Watch(ctx, "t", 0)
+	errs["Delete"] = log.Delete(ctx, "t", 1)
+	errs["Compact"] = log.Compact(ctx)
 	return errs
 }
