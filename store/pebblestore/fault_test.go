@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -19,29 +20,43 @@ import (
 var errDisk = errors.New("the disk is on fire")
 
 // The n-th change of the file system fails, for every n there is; in one run it alone, in the other all that
-// follow too.
+// follow too; with each error that a disk gives.
 func TestEveryFault(t *testing.T) {
-	for _, lasting := range []bool{false, true} {
-		t.Run(fmt.Sprintf("lasting %v", lasting), func(t *testing.T) {
-			failed := 0
-			for n := int64(1); ; n++ {
-				reached, refused := runWithFault(t, n, lasting)
-				if !reached {
-					break
+	for name, fault := range map[string]fault{
+		"on fire":   {errDisk, "", ""},
+		"full":      {syscall.ENOSPC, "free some space", "the disk is full: free some space, then open the log again"},
+		"read-only": {syscall.EROFS, "make it writable", "the disk takes no writes: make it writable, then open the log again"},
+		"broken":    {syscall.EIO, "", "the disk gives errors: see to it, then open the log again"},
+	} {
+		for _, lasting := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, lasting %v", name, lasting), func(t *testing.T) {
+				failed, points := 0, int64(0)
+				for {
+					reached, refused := fault.run(t, points+1, lasting)
+					if !reached {
+						break
+					}
+					points++
+					if refused {
+						failed++
+					}
 				}
-				if refused {
-					failed++
-				}
-			}
-			t.Logf("%d faults were felt", failed)
-			assert.Greater(t, failed, 50, "most faults are felt")
-		})
+				t.Logf("%d write points, %d faults were felt, 0 losses", points, failed)
+				assert.Greater(t, failed, 50, "most faults are felt")
+			})
+		}
 	}
 }
 
-// runWithFault runs a workload on a disk whose n-th change fails, and judges what is on the disk afterwards. It
-// says whether there was an n-th change, and whether the log refused anything because of it.
-func runWithFault(t *testing.T, n int64, lasting bool) (reached, refused bool) {
+// fault is an error of the disk, and what a person has to be told of it.
+type fault struct {
+	err                  error
+	whenOpening, running string
+}
+
+// run runs a workload on a disk whose n-th change fails, and judges what is on the disk afterwards. It says
+// whether there was an n-th change, and whether the log refused anything because of it.
+func (f fault) run(t *testing.T, n int64, lasting bool) (reached, refused bool) {
 	var changes atomic.Int64
 	mem := vfs.NewCrashableMem()
 	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -49,18 +64,19 @@ func runWithFault(t *testing.T, n int64, lasting bool) (reached, refused bool) {
 			return nil
 		}
 		if i := changes.Add(1); i == n || lasting && i > n {
-			return fmt.Errorf("%w: change %d, %s", errDisk, i, op.Path)
+			return fmt.Errorf("change %d, %s: %w", i, op.Path, f.err)
 		}
 		return nil
 	}))
-	w := newWorkload(2, 3, 90<<10) // enough for the engine to change its write-ahead log
+	w := newWorkload(2, 4, 90<<10) // enough for the engine to change its write-ahead log
 	log, err := Open("dir", Options{FS: fs})
 	if err != nil {
-		require.ErrorIs(t, err, errDisk, "change %d", n)
+		require.ErrorIs(t, err, f.err, "change %d", n)
+		require.Contains(t, err.Error(), f.whenOpening)
 		require.NotContains(t, err.Error(), "\n")
 		refused = true
 	} else {
-		refused = runUntilRefused(t, log, w)
+		refused = f.runUntilRefused(t, log, w)
 	}
 	acked, tried := w.counts(w.acked), w.counts(w.tried)
 	w.check(t, crash(mem, unsynced[n%3], uint64(n)), acked, tried)
@@ -69,11 +85,16 @@ func runWithFault(t *testing.T, n int64, lasting bool) (reached, refused bool) {
 }
 
 // runUntilRefused runs the workload, and checks that after one refusal there are only refusals.
-func runUntilRefused(t *testing.T, log *Log, w *workload) (refused bool) {
+func (f fault) runUntilRefused(t *testing.T, log *Log, w *workload) (refused bool) {
 	err := w.run(log)
+	if err == nil {
+		err = log.Compact(t.Context())
+	}
 	if err != nil {
 		require.ErrorIs(t, err, store.ErrFailed)
-		require.ErrorIs(t, err, errDisk)
+		require.ErrorIs(t, err, f.err)
+		require.Contains(t, err.Error(), f.running)
+		require.NotContains(t, err.Error(), "\n")
 		requireFailed(t, log)
 	}
 	closed := log.Close()
@@ -89,7 +110,9 @@ func runUntilRefused(t *testing.T, log *Log, w *workload) (refused bool) {
 // requireFailed checks that every method refuses, with the cause.
 func requireFailed(t *testing.T, log *Log) {
 	t.Helper()
-	for name, call := range calls() {
+	all := calls()
+	all["Compact"] = func(ctx context.Context, log *Log) error { return log.Compact(ctx) }
+	for name, call := range all {
 		err := call(context.Background(), log)
 		require.ErrorIs(t, err, store.ErrFailed, name)
 		require.NotContains(t, err.Error(), "\n")
@@ -104,6 +127,7 @@ func calls() map[string]func(context.Context, *Log) error {
 		"Blob":   func(ctx context.Context, log *Log) error { _, err := log.Blob(ctx, "t", "k"); return err },
 		"List":   func(ctx context.Context, log *Log) error { _, err := log.List(ctx, store.Query{}); return err },
 		"Watch":  func(ctx context.Context, log *Log) error { _, err := log.Watch(ctx, "t", 0); return err },
+		"Delete": func(ctx context.Context, log *Log) error { return log.Delete(ctx, "t", 3) },
 		"Commit": func(ctx context.Context, log *Log) error { return log.Commit(ctx, append1("t", 3, "r")) },
 	}
 }

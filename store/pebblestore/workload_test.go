@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -12,21 +13,30 @@ import (
 	"github.com/axishost/axishost/store"
 )
 
-// workload is a set of writers, each of which commits to two tasks and puts a blob, again and again. It keeps
+// workload is a set of writers, each of which takes steps, again and again: it commits to two tasks and puts a
+// blob; and each deleteEvery-th step deletes the second task, which begins anew with the next. It keeps
 // count so that a log found later can be judged: what was acknowledged must be there, whole; what was only
 // tried, whole or not at all; and nothing else.
 type workload struct {
-	writers, commits int
-	blobSize         int
+	writers, steps int
+	blobSize       int
 
 	mu    sync.Mutex
-	tried []int // by writer: commits begun
-	acked []int // by writer: commits that returned nil
+	tried []int // by writer: steps begun
+	acked []int // by writer: steps that returned nil
 }
 
-func newWorkload(writers, commits, blobSize int) *workload {
+const deleteEvery = 3
+
+// commits gives how many of the first n steps are commits.
+func commits(n int) int { return n - n/deleteEvery }
+
+// since gives how many of them are commits after the last deletion.
+func since(n int) int { return n % deleteEvery }
+
+func newWorkload(writers, steps, blobSize int) *workload {
 	return &workload{
-		writers: writers, commits: commits, blobSize: blobSize,
+		writers: writers, steps: steps, blobSize: blobSize,
 		tried: make([]int, writers), acked: make([]int, writers),
 	}
 }
@@ -37,9 +47,9 @@ func (w *workload) run(log *Log) error {
 	var all sync.WaitGroup
 	for writer := range w.writers {
 		all.Go(func() {
-			for n := 1; n <= w.commits && errs[writer] == nil; n++ {
+			for n := 1; n <= w.steps && errs[writer] == nil; n++ {
 				w.count(w.tried, writer)
-				errs[writer] = log.Commit(context.Background(), w.commit(writer, n))
+				errs[writer] = w.step(log, writer, n)
 				if errs[writer] == nil {
 					w.count(w.acked, writer)
 				}
@@ -53,6 +63,14 @@ func (w *workload) run(log *Log) error {
 		}
 	}
 	return nil
+}
+
+// step takes a writer's n-th step, from 1.
+func (w *workload) step(log *Log, writer, n int) error {
+	if n%deleteEvery == 0 {
+		return log.Delete(context.Background(), w.tasks(writer)[1], uint64(2*since(n-1)))
+	}
+	return log.Commit(context.Background(), w.commit(writer, n))
 }
 
 func (w *workload) count(counts []int, writer int) {
@@ -72,16 +90,17 @@ func (w *workload) tasks(writer int) []string {
 	return []string{fmt.Sprintf("w%d/a", writer), fmt.Sprintf("w%d/b", writer)}
 }
 
-// commit gives a writer's n-th commit, from 1.
+// commit gives the commit that is a writer's n-th step. What it writes is numbered by the step.
 func (w *workload) commit(writer, n int) store.Commit {
 	var c store.Commit
-	for _, task := range w.tasks(writer) {
+	for i, before := range []int{commits(n - 1), since(n - 1)} {
 		c.Appends = append(c.Appends, store.Append{
-			Task:     task,
-			Expected: uint64(2 * (n - 1)),
+			Task:     w.tasks(writer)[i],
+			Expected: uint64(2 * before),
 			Fence:    uint64(n),
 			Records:  [][]byte{w.data(writer, 2*n-1, 100), w.data(writer, 2*n, 100)},
 			Index:    fmt.Append(nil, n),
+			Label:    fmt.Sprint("step", n),
 		})
 	}
 	c.Blobs = []store.Blob{
@@ -120,6 +139,7 @@ func (w *workload) check(t *testing.T, fs vfs.FS, acked, tried []int) {
 	require.NoError(t, log.Close())
 }
 
+// checkWriter finds out how many of a writer's steps are there, from what they left, and checks all of it.
 func (w *workload) checkWriter(t *testing.T, log *Log, writer, acked, tried int) {
 	t.Helper()
 	a, b := w.tasks(writer)[0], w.tasks(writer)[1]
@@ -127,35 +147,60 @@ func (w *workload) checkWriter(t *testing.T, log *Log, writer, acked, tried int)
 	if err != nil {
 		require.ErrorIs(t, err, store.ErrNotFound)
 	}
-	found := int(h.Last / 2)
-	require.Zero(t, h.Last%2, "half a commit")
-	require.GreaterOrEqual(t, found, acked, "an acknowledged commit is lost")
+	found := int(h.Fence) // the step of the last commit
+	if _, err := log.Head(t.Context(), b); errors.Is(err, store.ErrNotFound) && since(found) == deleteEvery-1 {
+		found++ // and the deletion
+	}
+	require.GreaterOrEqual(t, found, acked, "an acknowledged step is lost")
 	require.LessOrEqual(t, found, tried)
-	if found == 0 {
-		_, err := log.Head(t.Context(), b)
-		require.ErrorIs(t, err, store.ErrNotFound)
-		return
-	}
-	for _, task := range []string{a, b} {
-		want := store.Head{Task: task, Last: h.Last, Fence: uint64(found), Index: fmt.Append(nil, found)}
-		got, err := log.Head(t.Context(), task)
-		require.NoError(t, err)
-		require.Equal(t, want, got)
-		records, err := log.Read(t.Context(), task, 0, 0)
-		require.NoError(t, err)
-		require.Len(t, records, 2*found)
-		for i, r := range records {
-			require.Equal(t, w.data(writer, i+1, 100), r.Data)
-		}
-	}
+	w.checkTask(t, log, writer, a, steps(1, found))
+	w.checkTask(t, log, writer, b, steps(found-since(found)+1, found))
 	latest, err := log.Blob(t.Context(), a, "latest")
-	require.NoError(t, err)
-	require.Equal(t, fmt.Sprint(found), string(latest))
-	for n := 1; n <= found; n++ {
+	if found > 0 {
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint(h.Fence), string(latest))
+	} else {
+		require.ErrorIs(t, err, store.ErrNotFound)
+	}
+	for n := 1; n <= found+1; n++ {
 		blob, err := log.Blob(t.Context(), b, fmt.Sprint(n))
+		if n <= found-since(found) || n == found+1 {
+			require.ErrorIs(t, err, store.ErrNotFound)
+			continue
+		}
 		require.NoError(t, err)
 		require.Equal(t, w.data(writer, n, w.blobSize), blob)
 	}
-	_, err = log.Blob(t.Context(), b, fmt.Sprint(found+1))
-	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// steps gives the steps from first to last that are commits.
+func steps(first, last int) []int {
+	var found []int
+	for n := first; n <= last; n++ {
+		if n%deleteEvery != 0 {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// checkTask checks that a task holds what the steps wrote and nothing else.
+func (w *workload) checkTask(t *testing.T, log *Log, writer int, task string, steps []int) {
+	t.Helper()
+	got, err := log.Head(t.Context(), task)
+	if len(steps) == 0 {
+		require.ErrorIs(t, err, store.ErrNotFound)
+		return
+	}
+	require.NoError(t, err)
+	last := steps[len(steps)-1]
+	want := store.Head{Task: task, Last: uint64(2 * len(steps)), Fence: uint64(last), Index: fmt.Append(nil, last), Label: fmt.Sprint("step", last)}
+	require.Equal(t, want, got)
+	records, err := log.Read(t.Context(), task, 0, 0)
+	require.NoError(t, err)
+	require.Len(t, records, 2*len(steps))
+	for i, n := range steps {
+		require.Equal(t, w.data(writer, 2*n-1, 100), records[2*i].Data)
+		require.Equal(t, w.data(writer, 2*n, 100), records[2*i+1].Data)
+	}
 }
