@@ -10,7 +10,7 @@ import (
 
 // Commit implements store.Log.
 func (l *Log) Commit(ctx context.Context, c store.Commit) error {
-	if err := l.enter(ctx); err != nil {
+	if err := l.enterWrite(ctx); err != nil {
 		return err
 	}
 	defer l.calls.Done()

@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -88,83 +87,4 @@ func get(t *testing.T, log *Log, key []byte) []byte {
 	require.NoError(t, err)
 	defer closer.Close()
 	return bytes.Clone(value)
-}
-
-// filled gives a file system with a log of one task that has 400 records, as a crash leaves it, and as Close does.
-func filled(t *testing.T) (crashed, closed *vfs.MemFS) {
-	mem := vfs.NewCrashableMem()
-	log, err := Open("dir", Options{FS: mem})
-	require.NoError(t, err)
-	record := strings.Repeat("0123456789", 30)
-	for seq := range uint64(400) {
-		require.NoError(t, log.Commit(t.Context(), append1("t", seq, record)))
-	}
-	crashed = crash(mem, 0, 0)
-	require.NoError(t, log.Close())
-	return crashed, mem
-}
-
-// A damaged byte of a table, or of a write-ahead log that a crash left, is found: the log does not open, or
-// says what is corrupt. (What the engine cannot tell from a torn write, RATIONALE.md says.)
-func TestDamageIsFound(t *testing.T) {
-	crashed, closed := filled(t)
-	for name, tc := range map[string]struct {
-		mem    *vfs.MemFS
-		suffix string
-		at     int
-	}{
-		"a table":                  {closed, ".sst", 10_000},
-		"the write-ahead log":      {crashed, ".log", 1_000},
-		"its second block of many": {crash(crashed, 0, 0), ".log", 40_000},
-	} {
-		t.Run(name, func(t *testing.T) {
-			largest(t, tc.mem, tc.suffix)[tc.at] ^= 0xff
-			log, err := Open("dir", Options{FS: tc.mem})
-			if err != nil {
-				requireLine(t, err, "dir", "pebble")
-				return
-			}
-			_, err = log.Read(t.Context(), "t", 0, 0)
-			require.ErrorIs(t, err, store.ErrFailed)
-			require.NotContains(t, err.Error(), "\n")
-			require.ErrorIs(t, log.Close(), store.ErrFailed)
-		})
-	}
-}
-
-// After Close nothing is left in write-ahead logs, whose last block the engine cannot check.
-func TestCloseLeavesNothingInTheWriteAheadLog(t *testing.T) {
-	_, mem := filled(t)
-	names, err := mem.List("dir")
-	require.NoError(t, err)
-	for _, name := range names {
-		if strings.HasSuffix(name, ".log") {
-			require.NoError(t, mem.Remove("dir/"+name))
-		}
-	}
-	log, err := Open("dir", Options{FS: mem})
-	require.NoError(t, err)
-	records, err := log.Read(t.Context(), "t", 0, 0)
-	require.NoError(t, err)
-	require.Len(t, records, 400)
-	require.NoError(t, log.Close())
-}
-
-// largest gives the memory of the largest file with the suffix.
-func largest(t *testing.T, mem *vfs.MemFS, suffix string) []byte {
-	t.Helper()
-	names, err := mem.List("dir")
-	require.NoError(t, err)
-	var found []byte
-	for _, name := range names {
-		if !strings.HasSuffix(name, suffix) {
-			continue
-		}
-		data, err := mem.UnsafeGetFileDataBuffer("dir/" + name)
-		require.NoError(t, err)
-		if len(data) > len(found) {
-			found = data
-		}
-	}
-	return found
 }

@@ -11,7 +11,7 @@ import (
 
 // Delete implements store.Log.
 func (l *Log) Delete(ctx context.Context, task string, expected uint64) error {
-	if err := l.enter(ctx); err != nil {
+	if err := l.enterWrite(ctx); err != nil {
 		return err
 	}
 	defer l.calls.Done()

@@ -15,9 +15,9 @@ import (
 type formatVersion uint32
 
 const (
-	// formatInitial had no labels in heads. No release wrote it.
-	formatInitial formatVersion = 1
-	// formatLabels is the layout of doc.go: heads have a label. Binaries of formatInitial refuse it.
+	// Version 1 had no labels in heads. No release wrote it.
+	_ formatVersion = 1
+	// formatLabels is the layout of doc.go: heads have a label. Binaries of version 1 refuse it.
 	formatLabels formatVersion = 2
 
 	// formatOldest is what this version still reads.
@@ -33,11 +33,15 @@ const (
 const engineFormat = pebble.FormatTableFormatV6
 
 // checkFormat reads the directory's format version, or makes an empty directory one of the newest format.
+// When the version cannot be read for damage it gives *store.CorruptError: the log can then be read, since a
+// later format has other kinds of keys for what this version would misunderstand; it is not to be written to.
 func checkFormat(db *pebble.DB, fuse *fuse) error {
 	value, closer, err := db.Get(formatKey())
 	switch {
 	case errors.Is(err, pebble.ErrNotFound):
 		return initFormat(db, fuse)
+	case pebble.IsCorruptionError(err):
+		return &store.CorruptError{Detail: "the format version cannot be read, so nothing is written: " + damage(err)}
 	case err != nil:
 		return fmt.Errorf("reading the format version: %w", err)
 	}

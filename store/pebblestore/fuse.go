@@ -87,6 +87,7 @@ func (f *fuse) events() *pebble.EventListener {
 			}
 			f.blow(fmt.Errorf("engine in the background: %w", err))
 		},
+		DataCorruption: func(pebble.DataCorruptionInfo) {}, // else it is fatal to the engine
 	}
 }
 

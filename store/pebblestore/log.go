@@ -15,6 +15,9 @@ import (
 type Log struct {
 	db   *pebble.DB
 	fuse *fuse
+	seal func() // makes damage to the directory at rest be found
+
+	readOnly *store.CorruptError // why nothing is written; nil when it is
 
 	written   atomic.Bool    // something was committed
 	closing   chan struct{}  // closed by the first Close
@@ -48,6 +51,16 @@ func (l *Log) enter(ctx context.Context) error {
 	return nil
 }
 
+// enterWrite is enter for a call that changes the log.
+func (l *Log) enterWrite(ctx context.Context) error {
+	err := l.enter(ctx)
+	if err == nil && l.readOnly != nil {
+		l.calls.Done()
+		return l.readOnly
+	}
+	return err
+}
+
 // Close implements store.Log. It returns ErrFailed when the log failed, or fails now; nothing that was
 // committed is lost by that.
 func (l *Log) Close() error {
@@ -64,7 +77,9 @@ func (l *Log) Close() error {
 		if err := l.db.Close(); err != nil {
 			l.fuse.blow(fmt.Errorf("closing: %w", err))
 		}
-		l.closeErr = l.fuse.err()
+		if l.closeErr = l.fuse.err(); l.closeErr == nil {
+			l.seal()
+		}
 	})
 	return l.closeErr
 }

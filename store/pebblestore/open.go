@@ -51,20 +51,29 @@ func open(dir string, opts Options) (*Log, error) {
 		return nil, firstError(fuse.first(), oneLine(engineError(err)))
 	}
 	err = checkFormat(db, fuse)
+	var unreadable *store.CorruptError
+	if errors.As(err, &unreadable) {
+		err = nil
+	}
 	if err = firstError(fuse.first(), err); err != nil {
 		_ = db.Close()
-		return nil, err
+		return nil, oneLine(err)
 	}
 	return &Log{
-		db:      db,
-		fuse:    fuse,
-		closing: make(chan struct{}),
-		flights: make(map[string]*flight),
-		watches: make(map[string]*watch),
+		db:       db,
+		fuse:     fuse,
+		seal:     func() { sealManifest(opts.FS, dir) },
+		readOnly: unreadable,
+		closing:  make(chan struct{}),
+		flights:  make(map[string]*flight),
+		watches:  make(map[string]*watch),
 	}, nil
 }
 
 func openEngine(dir string, opts *pebble.Options) (*pebble.DB, error) {
+	if err := checkManifest(opts.FS, dir); err != nil {
+		return nil, err
+	}
 	db, err := pebble.Open(dir, opts)
 	if err == nil {
 		return db, nil
@@ -136,6 +145,7 @@ func oneLine(err error) error {
 	if !strings.Contains(text, "\n") {
 		return err
 	}
+	text = strings.ReplaceAll(text, "<corruption detail carrier>", "") // a mark of the engine's, not a text
 	return lineError{err, strings.Join(strings.Fields(text), " ")}
 }
 
