@@ -108,9 +108,15 @@ func (l *Log) readError(doing, task string, seq uint64, err error) error {
 
 // damage words what the engine found, with the file when the engine names it.
 func damage(err error) string {
-	text := oneLine(err).Error()
-	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
-		text, _, _ = strings.Cut(oneLine(info.Details).Error(), " pebble/table:")
+	info := pebble.ExtractDataCorruptionInfo(err)
+	if info != nil {
+		err = info.Details
+	}
+	text := strings.TrimSuffix(oneLine(err).Error(), ": "+pebble.ErrCorruption.Error())
+	if before, _, ok := strings.Cut(text, " is damaged: "); ok { // by tableFile
+		return text[max(0, strings.LastIndex(before, "file ")):]
+	}
+	if info != nil {
 		return fmt.Sprintf("file %s is damaged: %s", path.Base(info.Path), text)
 	}
 	return text

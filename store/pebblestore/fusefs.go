@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -17,7 +18,7 @@ import (
 // on its error paths (which exit, panic and spin), while the directory stays as it was at that instant, the
 // way a crash would have left it. Whoever acknowledges something looks at the fuse first.
 //
-// Reads are passed on.
+// Reads are passed on; those of tables are checked (tablefile.go).
 type fuseFS struct {
 	vfs.FS
 	fuse *fuse
@@ -58,6 +59,15 @@ func (f *fuseFS) OpenReadWrite(
 
 func (f *fuseFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	return f.fuse.open(func() (vfs.File, error) { return f.FS.ReuseForWrite(oldname, newname, category) }), nil
+}
+
+// Open opens a file for reading.
+func (f *fuseFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	file, err := f.FS.Open(name, opts...)
+	if err != nil || !strings.HasSuffix(name, tableSuffix) {
+		return file, err
+	}
+	return &tableFile{file, name}, nil
 }
 
 // OpenDir opens a directory for syncing.

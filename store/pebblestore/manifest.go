@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"strings"
@@ -167,8 +166,7 @@ func chunk(data []byte, at int) (kind byte, payload []byte) {
 	if kind < chunkFull || kind > chunkLast || length == 0 || end > len(data) || end > at-at%chunkBlock+chunkBlock {
 		return 0, nil
 	}
-	c := crc32.Checksum(data[at+6:end], crc32.MakeTable(crc32.Castagnoli))
-	if sum != (c>>15|c<<17)+0xa282ead8 { // the engine's files have their checksums rotated
+	if sum != engineChecksum(data[at+6:end]) {
 		return 0, nil
 	}
 	return kind, data[at+chunkHeader : end]
