@@ -134,7 +134,7 @@ func crashed(t *testing.T, log store.Log, sub Submission, at event.Type, replies
 func resumed(t *testing.T, log store.Log, replies ...any) {
 	h := recorder(t, log, replies)
 	h.worker = "worker:2"
-	tasks, err := h.List(t.Context(), "")
+	tasks, err := h.List(t.Context(), Query{})
 	require.NoError(t, err)
 	_, err = h.Resume(t.Context(), tasks[0].ID)
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func resumed(t *testing.T, log store.Log, replies ...any) {
 // fed brings inputs to a task that nobody runs.
 func fed(t *testing.T, log store.Log, inputs ...core.Input) {
 	h := recorder(t, log, nil)
-	tasks, err := h.List(t.Context(), "")
+	tasks, err := h.List(t.Context(), Query{})
 	require.NoError(t, err)
 	state, err := h.fold(t.Context(), tasks[0].ID)
 	require.NoError(t, err)
