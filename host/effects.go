@@ -16,22 +16,36 @@ import (
 	"github.com/axishost/axishost/host/tokens"
 )
 
-// perform does one effect, and gives the input that it brings; nil when ctx ended first.
-func (r *run) perform(ctx context.Context, e core.Effect) core.Input {
+// prepare gives what does one effect and gives the input that it brings; nil when ctx ended first. What an
+// effect needs of the state it takes here, in the loop: meanwhile the state may change, by what another
+// process appends. A consultation reads the state as it goes, and holds such changes up (see hears).
+func (r *run) prepare(e core.Effect) func(ctx context.Context) core.Input {
 	switch e := e.(type) {
 	case core.ConsultRecipe:
-		return r.consult(ctx)
+		return r.consult
 	case core.CallModel:
-		return r.callModel(ctx, e)
+		req := r.request(e)
+		return func(ctx context.Context) core.Input { return r.callModel(ctx, req) }
 	case core.CallTool:
-		return r.callTool(ctx, e)
+		return func(ctx context.Context) core.Input { return r.callTool(ctx, e) }
 	case core.CancelTool:
-		// Whether the call still runs is the loop's to see to: nobody waits for it from here on.
-		return core.ToolCancelled(e)
+		return r.cancelTool(e)
 	case core.SetTimer:
-		return r.wait(ctx, e)
+		return func(ctx context.Context) core.Input { return r.wait(ctx, e) }
 	default:
-		return core.Advanced{}
+		return func(context.Context) core.Input { return core.Advanced{} }
+	}
+}
+
+// cancelTool stops a call, and says so once nothing of it runs any more.
+func (r *run) cancelTool(e core.CancelTool) func(ctx context.Context) core.Input {
+	call := r.begun[core.CallTool{Step: e.Step, Attempt: e.Attempt}.ID()]
+	return func(context.Context) core.Input {
+		if call != nil {
+			call.abort()
+			<-call.over
+		}
+		return core.ToolCancelled(e)
 	}
 }
 
@@ -107,11 +121,11 @@ func (r *run) wait(ctx context.Context, e core.SetTimer) core.Input {
 	}
 }
 
-func (r *run) callModel(ctx context.Context, e core.CallModel) core.Input {
+func (r *run) callModel(ctx context.Context, req model.Request) core.Input {
 	if r.h.opts.Model == nil {
 		return core.ModelFailed{Failure: event.ModelFailed{Class: "none", Reason: "no model endpoint is configured"}}
 	}
-	reply, err := r.h.opts.Model.Complete(ctx, r.request(e), r.h.opts.Events.Waiting)
+	reply, err := r.h.opts.Model.Complete(ctx, req, r.h.opts.Events.Waiting)
 	switch {
 	case ctx.Err() != nil:
 		return nil

@@ -64,7 +64,7 @@ func (r *run) catchUp(ctx context.Context) error {
 	if err := r.evolve(events); err != nil {
 		return err
 	}
-	if r.state.Fence() != r.fence {
+	if r.state.Fence() != r.fence && r.state.Outcome() == nil {
 		return fmt.Errorf("task %s: %w", r.id, ErrTakenOver)
 	}
 	return nil

@@ -56,7 +56,7 @@ func (r *run) loop(ctx context.Context) (*Result, error) {
 		select {
 		case <-ctx.Done():
 			return result(r.id, r.state), ErrInterrupted
-		case n := <-r.news:
+		case n := <-r.hears():
 			if err := r.hear(ctx, n); err != nil {
 				return result(r.id, r.state), interrupted(ctx, err)
 			}
@@ -76,6 +76,17 @@ func (r *run) loop(ctx context.Context) (*Result, error) {
 type underway struct {
 	abort context.CancelFunc
 	over  chan struct{} // closed when nothing of it runs any more
+	reads bool          // it reads the state meanwhile
+}
+
+// hears gives the news of the log, unless the state must not change now. Hooks have a short limit.
+func (r *run) hears() chan news {
+	for _, u := range r.begun {
+		if u.reads {
+			return nil
+		}
+	}
+	return r.news
 }
 
 // begin starts the effects that are not under way. Those that are and are no longer pending have brought
@@ -98,20 +109,14 @@ func (r *run) begin(ctx context.Context, pending []core.Effect) {
 }
 
 func (r *run) start(ctx context.Context, id string, e core.Effect) {
-	var call *underway
-	if c, ok := e.(core.CancelTool); ok {
-		call = r.begun[core.CallTool{Step: c.Step, Attempt: c.Attempt}.ID()]
-	}
 	own, abort := context.WithCancel(ctx)
-	u := &underway{abort, make(chan struct{})}
+	_, reads := e.(core.ConsultRecipe)
+	u := &underway{abort, make(chan struct{}), reads}
+	do := r.prepare(e)
 	r.begun[id] = u
 	r.wg.Go(func() {
 		defer abort()
-		if call != nil { // a step is closed when its call has ended
-			call.abort()
-			<-call.over
-		}
-		f := finished{effect: id, input: r.perform(own, e)}
+		f := finished{effect: id, input: do(own)}
 		close(u.over)
 		select {
 		case r.results <- f:
@@ -143,7 +148,7 @@ func (r *run) feed(ctx context.Context, in core.Input) error {
 		case err == nil:
 			r.blobs = nil
 			return r.evolve(events)
-		case !errors.Is(err, store.ErrConflict):
+		case !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrFenced):
 			return r.storeError(err)
 		}
 		if ended, err := r.overtaken(ctx, err); ended || err != nil {

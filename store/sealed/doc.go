@@ -2,8 +2,7 @@
 // has a key file, encrypts what is stored.
 //
 // How a store is kept is decided when it is made, by whether there is a key, and recorded in it (the hidden
-// task "~store", see open.go). Later the options have to fit: ErrKey says what to set or unset. A store
-// that is older than this package stays as it is.
+// task "~store", see open.go). Later the options have to fit: ErrKey says what to set or unset.
 //
 // # What holds in an encrypted store
 //

@@ -14,7 +14,7 @@ import (
 type Log struct {
 	inner store.Log
 	mode  mode
-	keys  *keys // nil for a bare store
+	keys  *keys
 }
 
 var _ store.Log = (*Log)(nil)
@@ -71,11 +71,9 @@ func (l *Log) seal(c store.Commit) store.Commit {
 			l.sealAppend(&c.Appends[i])
 		}
 	}
-	if l.mode != modeBare {
-		c.Blobs = slices.Clone(c.Blobs)
-		for i := range c.Blobs {
-			l.sealBlob(&c.Blobs[i])
-		}
+	c.Blobs = slices.Clone(c.Blobs)
+	for i := range c.Blobs {
+		l.sealBlob(&c.Blobs[i])
 	}
 	return c
 }
@@ -125,9 +123,6 @@ func (l *Log) Read(ctx context.Context, task string, after uint64, limit int) ([
 func (l *Log) Blob(ctx context.Context, task, key string) ([]byte, error) {
 	if err := l.hidden(ctx, task); err != nil {
 		return nil, err
-	}
-	if l.mode == modeBare {
-		return l.inner.Blob(ctx, task, key)
 	}
 	value, err := l.inner.Blob(ctx, task, l.keys.address(task, key))
 	if errors.Is(err, store.ErrNotFound) {

@@ -36,8 +36,6 @@ const (
 type mode byte
 
 const (
-	// modeBare: the store is older than this package. Everything in it is as the callers gave it.
-	modeBare mode = 'b'
 	// modePlain: blobs are addressed by keyed digests. Whoever reads the store reads the key as well.
 	modePlain mode = 'p'
 	// modeEncrypted: besides, everything is encrypted.
@@ -77,17 +75,16 @@ func readRecord(ctx context.Context, inner store.Log) ([]byte, error) {
 
 // writeRecord decides how the store is kept, or gives what another process has decided meanwhile.
 func writeRecord(ctx context.Context, inner store.Log, opts Options) ([]byte, error) {
-	// A log with tasks and without our record is older than this package: Open writes the record before
-	// anything else can be written. So a task that another process puts in just now comes after a record,
-	// and ours is refused.
+	// Open writes the record before anything else can be written, so a log with tasks and without it has lost
+	// it, or is not ours. A task that another process puts in just now comes after a record, and ours is refused.
 	tasks, err := inner.List(ctx, store.Query{Last: 1})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("reading how the store is kept: %w", err)
+	case len(tasks) > 0 && tasks[0].Task != reserved:
+		return nil, corruptRecord("it is missing, and the store has tasks: restore the store from a backup")
 	}
 	record := newRecord(opts.Key)
-	if len(tasks) > 0 {
-		record = []byte{recordVersion, byte(modeBare)}
-	}
 	err = inner.Commit(ctx, store.Commit{Appends: []store.Append{{Task: reserved, Records: [][]byte{record}}}})
 	if errors.Is(err, store.ErrConflict) {
 		return readRecord(ctx, inner)
@@ -115,7 +112,7 @@ func (k Key) wrapping() []byte {
 	return expand(k.secret(), "axishost key file wraps store key", keyLen)
 }
 
-// parseRecord reads how the store is kept, and gives its keys (nil for a bare one) when key fits.
+// parseRecord reads how the store is kept, and gives its keys when key fits.
 func parseRecord(record []byte, key *Key) (mode, *keys, error) {
 	const head = 2
 	if len(record) < head {
@@ -126,13 +123,10 @@ func parseRecord(record []byte, key *Key) (mode, *keys, error) {
 	}
 	m, rest := mode(record[1]), record[head:]
 	switch {
-	case m == modeBare && len(rest) == 0, m == modePlain && len(rest) == keyLen:
+	case m == modePlain && len(rest) == keyLen:
 		if key != nil {
 			return 0, nil, fmt.Errorf("%w: the store is plain, and AXISHOST_KEY_FILE has key %s: unset AXISHOST_KEY_FILE, "+
 				"or name another --store", ErrKey, key.ID())
-		}
-		if m == modeBare {
-			return m, nil, nil
 		}
 		return m, newKeys(rest), nil
 	case m == modeEncrypted && len(rest) == idLen+keyLen+gcmOverhead:

@@ -82,7 +82,6 @@ func TestRecordThatIsNone(t *testing.T) {
 		{"newer", []string{"\x02e"}, "written by a newer version: it is kept in form 2 and this axishost knows 1"},
 		{"two", []string{plain, plain}, "written by a newer version: task \"~store\" has 2 records"},
 		{"unknown mode", []string{"\x01z"}, "its mode is 122, with 0 bytes"},
-		{"bare with more", []string{"\x01bx"}, "its mode is 98, with 1 bytes"},
 		{"plain cut off", []string{plain[:33]}, "its mode is 112, with 31 bytes"},
 		{"encrypted cut off", []string{encrypted[:69]}, "its mode is 101, with 67 bytes"},
 		{"encrypted and longer", []string{encrypted + "x"}, "its mode is 101"},
@@ -210,4 +209,15 @@ func (b *bent) List(ctx context.Context, q store.Query) ([]store.Head, error) {
 		}
 	}
 	return heads, err
+}
+
+// TestRecordMissing: a store with tasks that does not say how it is kept is not taken for a new one.
+func TestRecordMissing(t *testing.T) {
+	inner := memstore.New()
+	require.NoError(t, inner.Commit(t.Context(), appends("t", 0, "r")))
+	for _, key := range []*Key{nil, testKey(1)} {
+		_, err := Open(t.Context(), inner, Options{Key: key})
+		require.IsType(t, &store.CorruptError{}, err)
+		require.ErrorContains(t, err, "it is missing, and the store has tasks")
+	}
 }

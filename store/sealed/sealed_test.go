@@ -59,17 +59,6 @@ func TestConformance(t *testing.T) {
 			})
 		})
 	}
-	t.Run("bare in memory", func(t *testing.T) {
-		storetest.Run(t, storetest.Factory{Open: func(t *testing.T, _ string) store.Log { return open(t, oldStore(t), Options{}) }})
-	})
-}
-
-// oldStore gives a log that looks as if axishost had used it without this package, and is empty.
-func oldStore(t *testing.T) store.Log {
-	inner := memstore.New()
-	require.NoError(t, inner.Commit(t.Context(), appends("old", 0, "r")))
-	require.NoError(t, open(t, inner, Options{}).Delete(t.Context(), "old", 1))
-	return inner
 }
 
 func appends(task string, expected uint64, records ...string) store.Commit {
