@@ -100,7 +100,7 @@ func (to *lister) see(key, value []byte) (done bool, err error) {
 		if len(index) > 0 {
 			h.Index = to.memory.clone(index, 0)
 		}
-		to.heads = append(to.heads, h)
+		to.add(h)
 	}
 	return to.full(), nil
 }
@@ -112,9 +112,17 @@ func (to *lister) addPrior(task []byte) {
 		to.prior = to.prior[:n-1]
 		if h.Last > 0 && to.query.Matches(h.Task, h.Label) {
 			h.Index = bytes.Clone(h.Index) // it is shared with its flight
-			to.heads = append(to.heads, h)
+			to.add(h)
 		}
 	}
+}
+
+// add doubles what is full, since append copies large slices more often.
+func (to *lister) add(h store.Head) {
+	if len(to.heads) == cap(to.heads) {
+		to.heads = slices.Grow(to.heads, max(16, len(to.heads)))
+	}
+	to.heads = append(to.heads, h)
 }
 
 func (to *lister) full() bool { return to.query.Last > 0 && len(to.heads) == to.query.Last }

@@ -100,6 +100,8 @@ func engineOptions(fs vfs.FS, fuse *fuse) *pebble.Options {
 		DisableTableStats: true,
 	}
 	opts.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+	// A replay reads records one after the other, and most of what a block costs is per block.
+	opts.Levels[0].BlockSize = 16 << 10
 	opts.Experimental.CompactionScheduler = newScheduler(fuse.compactions)
 	return opts // the other levels take over the first one's
 }
