@@ -41,19 +41,6 @@ func TestValidate(t *testing.T) {
 			store.Commit{Appends: []store.Append{{Task: "t", Records: [][]byte{{1}, {}}}}},
 			`task "t": record 2 of the append is empty`,
 		},
-		{
-			"longest label",
-			store.Commit{Appends: []store.Append{{Task: "t", Records: [][]byte{{1}}, Index: []byte{}, Label: long[:store.MaxLabelLen]}}}, "",
-		},
-		{
-			"long label",
-			store.Commit{Appends: []store.Append{{Task: "t", Records: [][]byte{{1}}, Index: []byte{}, Label: long[:store.MaxLabelLen+1]}}},
-			`task "t": a label of 65 bytes is longer than 64`,
-		},
-		{
-			"label without index",
-			store.Commit{Appends: []store.Append{{Task: "t", Records: [][]byte{{1}}, Label: "l"}}}, `task "t": a label without an index`,
-		},
 		{"task twice", store.Commit{Appends: []store.Append{one("a"), one("b"), one("a")}}, `task "a" appears twice`},
 		{"blob without key", store.Commit{Blobs: []store.Blob{{Task: "t"}}}, `task "t": a blob's key is empty`},
 		{"blob with a bad key", store.Commit{Blobs: []store.Blob{{Task: "t", Key: "a\x00"}}}, "a blob's key is not printable"},
@@ -76,6 +63,35 @@ func TestValidate(t *testing.T) {
 			require.ErrorIs(t, err, store.ErrInvalid)
 			assert.Contains(t, err.Error(), tc.want)
 			assert.NotContains(t, err.Error(), "\n")
+		})
+	}
+}
+
+func TestValidateLabel(t *testing.T) {
+	label := strings.Repeat("l", store.MaxLabelLen)
+	for _, tc := range []struct {
+		name   string
+		change func(*store.Append)
+		want   string // part of the error; "" for a valid commit
+	}{
+		{"longest", func(a *store.Append) { a.Index, a.Label = []byte{}, label }, ""},
+		{"an index alone", func(a *store.Append) { a.Index = []byte{} }, ""},
+		{
+			"too long", func(a *store.Append) { a.Index, a.Label = []byte{}, label+"l" },
+			`task "t": a label of 65 bytes is longer than 64`,
+		},
+		{"without an index", func(a *store.Append) { a.Label = "l" }, `task "t": a label without an index`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a := one("t")
+			tc.change(&a)
+			err := store.Commit{Appends: []store.Append{a}}.Validate()
+			if tc.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, store.ErrInvalid)
+			require.ErrorContains(t, err, tc.want)
 		})
 	}
 }

@@ -194,7 +194,9 @@ func (w *workload) checkTask(t *testing.T, log *Log, writer int, task string, st
 	}
 	require.NoError(t, err)
 	last := steps[len(steps)-1]
-	want := store.Head{Task: task, Last: uint64(2 * len(steps)), Fence: uint64(last), Index: fmt.Append(nil, last), Label: fmt.Sprint("step", last)}
+	want := store.Head{
+		Task: task, Last: uint64(2 * len(steps)), Fence: uint64(last), Index: fmt.Append(nil, last), Label: fmt.Sprint("step", last),
+	}
 	require.Equal(t, want, got)
 	records, err := log.Read(t.Context(), task, 0, 0)
 	require.NoError(t, err)

@@ -36,6 +36,7 @@ func Run(t *testing.T, f Factory) {
 		{"ListSelects", testListSelects},
 		{"Label", testLabel},
 		{"Delete", testDelete},
+		{"DeleteForGood", testDeleteForGood},
 		{"Compact", testCompact},
 		{"Watch", testWatch},
 		{"WatchEnds", testWatchEnds},
