@@ -22,8 +22,8 @@ type CheckReport struct {
 
 // Damage is one thing that is not as it was written, or does not fit the rest.
 type Damage struct {
-	Task string `json:"task"`
-	Seq  uint64 `json:"seq"` // of the event; 0: not one event
+	Task string `json:"task"` // empty when it is not known
+	Seq  uint64 `json:"seq"`  // of the event; 0: not one event
 	What string `json:"what"`
 }
 
@@ -31,11 +31,11 @@ type Damage struct {
 // each task are compared with their digests. It changes nothing. progress, where it is set, is told how many
 // tasks of how many are done. An error says that it could not go on.
 func (h *Host) Check(ctx context.Context, progress func(done, total int)) (*CheckReport, error) {
+	report := &CheckReport{Damage: []Damage{}}
 	heads, err := h.opts.Log.List(ctx, store.Query{})
 	if err != nil {
-		return nil, interrupted(ctx, err)
+		return report, interrupted(ctx, report.add(ctx, "", err))
 	}
-	report := &CheckReport{Damage: []Damage{}}
 	for i := range heads {
 		if progress != nil {
 			progress(i, len(heads))
@@ -87,7 +87,7 @@ func (r *CheckReport) add(ctx context.Context, task string, err error) error {
 	case errors.As(err, &own):
 		r.Damage = append(r.Damage, own.damage)
 	case errors.As(err, &corrupt):
-		r.Damage = append(r.Damage, Damage{task, corrupt.Seq, corrupt.Detail})
+		r.Damage = append(r.Damage, Damage{corrupt.Task, corrupt.Seq, corrupt.Detail})
 	default:
 		r.Damage = append(r.Damage, Damage{task, 0, err.Error()})
 	}

@@ -16,13 +16,29 @@ import (
 
 // Summary is a task's entry in lists. The order of its fields is the order of its JSON.
 type Summary struct {
-	ID      string `json:"id"`
-	Phase   string `json:"phase"`
-	Created string `json:"created"` // RFC 3339, UTC
-	Recipe  string `json:"recipe"`  // empty: the base machine
-	Model   string `json:"model"`
-	Task    string `json:"task"`    // its first maxListed bytes
-	Process int    `json:"process"` // that runs it on this machine; 0: none
+	ID      string    `json:"id"`
+	Phase   string    `json:"phase"`
+	Created Timestamp `json:"created"`
+	Recipe  string    `json:"recipe"` // empty: the base machine
+	Model   string    `json:"model"`
+	Task    string    `json:"task"`    // its first maxListed bytes
+	Process int       `json:"process"` // that runs it on this machine; 0: none
+}
+
+// Timestamp is a time in microseconds since the Unix epoch, written as RFC 3339 in UTC.
+type Timestamp int64
+
+// timestampLayout has all digits always, so that times compare as texts.
+const timestampLayout = "2006-01-02T15:04:05.000000Z"
+
+// AppendText implements encoding.TextAppender.
+func (t Timestamp) AppendText(b []byte) ([]byte, error) {
+	return time.UnixMicro(int64(t)).UTC().AppendFormat(b, timestampLayout), nil
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (t Timestamp) MarshalText() ([]byte, error) {
+	return t.AppendText(make([]byte, 0, len(timestampLayout)))
 }
 
 // Ended tells that nothing follows any more.
@@ -166,7 +182,7 @@ func EventJSON(e *Event) ([]byte, error) {
 		Task      string          `json:"task"`
 		Seq       uint64          `json:"seq"`
 		Type      event.Type      `json:"type"`
-		Time      string          `json:"time"`
+		Time      Timestamp       `json:"time"`
 		Actor     event.Actor     `json:"actor"`
 		Cause     uint64          `json:"cause"`
 		Step      int64           `json:"step"`
@@ -176,12 +192,7 @@ func EventJSON(e *Event) ([]byte, error) {
 		Evidence  []uint64        `json:"evidence,omitempty"`
 		Payload   json.RawMessage `json:"payload"`
 	}{
-		e.Version, e.Task, e.Seq, e.Payload.Type(), timestamp(e.Time), e.Actor, e.Cause, e.Step, e.Attempt,
+		e.Version, e.Task, e.Seq, e.Payload.Type(), Timestamp(e.Time), e.Actor, e.Cause, e.Step, e.Attempt,
 		e.Principal, e.Args, e.Evidence, payload,
 	})
-}
-
-// timestamp writes a time of an event.
-func timestamp(micros int64) string {
-	return time.UnixMicro(micros).UTC().Format("2006-01-02T15:04:05.000000Z")
 }

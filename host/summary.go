@@ -56,6 +56,6 @@ func decodeSummary(h *store.Head, s *Summary) error {
 	if err := cbor.Unmarshal(h.Index, &l); err != nil {
 		return fmt.Errorf("list entry of task %s: %w", h.Task, err)
 	}
-	*s = Summary{ID: h.Task, Phase: h.Label, Created: timestamp(l.Created), Recipe: l.Recipe, Model: l.Model, Task: l.Task}
+	*s = Summary{ID: h.Task, Phase: h.Label, Created: Timestamp(l.Created), Recipe: l.Recipe, Model: l.Model, Task: l.Task}
 	return nil
 }

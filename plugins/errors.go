@@ -78,4 +78,19 @@ func (e *CallError) Error() string {
 // Printable makes text that came from a guest, a model or a tool fit to be shown on one line: at most limit
 // bytes of it, with control and formatting characters written as escapes and what is not UTF-8 as U+FFFD, so
 // that it can neither forge a line nor drive a terminal.
-func Printable(text string, limit int) string { return hostfn.Printable([]byte(text), limit) }
+func Printable(text string, limit int) string {
+	if len(text) <= limit && isPlain(text) {
+		return text
+	}
+	return hostfn.Printable([]byte(text), limit)
+}
+
+// isPlain tells whether text is all printable ASCII, which most is, and which lists of tasks have much of.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

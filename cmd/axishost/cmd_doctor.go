@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/axishost/axishost/host"
 	"github.com/axishost/axishost/plugins"
+	"github.com/axishost/axishost/store/pebblestore"
 	"github.com/spf13/cobra"
 )
 
@@ -50,11 +52,34 @@ func (a *app) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.verify(ctx, report); err != nil {
+		return err
+	}
 	if err := a.printReport(dir, s.keyID(), report); err != nil {
 		return err
 	}
 	if n := len(report.Damage); n > 0 {
 		return &codeError{exitStore, fmt.Errorf("the store in %q is damaged in %d places; restore a backup, or remove the tasks concerned (axishost tasks rm)", dir, n)}
+	}
+	return nil
+}
+
+// verify adds to a report what can be found only by the process that has the store itself: every value in it is
+// looked at, whether a task refers to it or not, also behind damage that keeps tasks from being listed.
+func (s *sharedStore) verify(ctx context.Context, report *host.CheckReport) error {
+	own, ok := s.control.Own().(*pebblestore.Log)
+	if !ok {
+		return nil
+	}
+	found, err := own.Verify(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, d := range found.Damage {
+		known := func(r host.Damage) bool { return r.Task == d.Task && r.Seq == d.Seq }
+		if !slices.ContainsFunc(report.Damage, known) {
+			report.Damage = append(report.Damage, host.Damage{Task: d.Task, Seq: d.Seq, What: d.What})
+		}
 	}
 	return nil
 }
@@ -92,6 +117,9 @@ func (a *app) printReport(dir, keyID string, r *host.CheckReport) error {
 	}
 	for _, d := range r.Damage {
 		where := "task " + d.Task
+		if d.Task == "" {
+			where = "some task"
+		}
 		if d.Seq != 0 {
 			where += fmt.Sprintf(" event %d", d.Seq)
 		}

@@ -188,12 +188,11 @@ func (a *app) printTasks(tasks []host.Summary) {
 		}
 	}
 	w := bufio.NewWriterSize(a.out, 64<<10)
+	gap := strings.Repeat(" ", 2+slices.Max(widths[:]))
 	for i := range rows {
 		for j, cell := range rows[i][:columns-1] {
 			_, _ = w.WriteString(cell)
-			for range widths[j] - len(cell) + 2 {
-				_ = w.WriteByte(' ')
-			}
+			_, _ = w.WriteString(gap[:2+widths[j]-len(cell)])
 		}
 		_, _ = w.WriteString(rows[i][columns-1] + "\n")
 	}
@@ -208,8 +207,19 @@ func row(t *host.Summary) [6]string {
 	if recipe == "" {
 		recipe = "-"
 	}
+	created, _ := t.Created.AppendText(make([]byte, 0, 32)) // cannot fail
 	return [6]string{
-		t.ID, phase, t.Created[:min(len(t.Created), 19)], recipe,
-		plugins.Printable(timeline.Model(t.Model), 40), plugins.Printable(strings.Join(strings.Fields(t.Task), " "), 60),
+		t.ID, phase, string(created[:len("2006-01-02T15:04:05")]), recipe,
+		plugins.Printable(timeline.Model(t.Model), 40), plugins.Printable(oneLine(t.Task), 60),
 	}
+}
+
+// oneLine makes all white space of a text single spaces.
+func oneLine(text string) string {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || (c == ' ' && i > 0 && text[i-1] == ' ') {
+			return strings.Join(strings.Fields(text), " ")
+		}
+	}
+	return text // as most are
 }

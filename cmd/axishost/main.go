@@ -10,15 +10,16 @@ import (
 	"syscall"
 
 	"github.com/axishost/axishost/plugins"
+	"github.com/axishost/axishost/store"
 )
 
-func main() { os.Exit(run()) }
+func main() { os.Exit(run(nil)) }
 
-// run is the whole program: it gives the exit code.
-func run() int {
+// run is the whole program: it gives the exit code. through, unless nil, is what the event log goes through.
+func run(through func(store.Log) store.Log) int {
 	ctx, stop := interruptible()
 	defer stop()
-	t := &terminal{in: os.Stdin, out: &results{file: os.Stdout}, err: os.Stderr, called: os.Args[0]}
+	t := &terminal{in: os.Stdin, out: &results{file: os.Stdout}, err: os.Stderr, called: os.Args[0], through: through}
 	return execute(ctx, t, os.Args[1:])
 }
 
@@ -56,6 +57,8 @@ type terminal struct {
 	err io.Writer
 	// called is how the program was called, so that a command it prints runs as it stands.
 	called string
+	// through, unless nil, is what the event log goes through: tests put faults there.
+	through func(store.Log) store.Log
 }
 
 // program is the program's name in commands that it prints: its path where it was called by one.

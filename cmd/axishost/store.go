@@ -73,7 +73,11 @@ func (a *app) openStore(ctx context.Context, o storeOptions) (*sharedStore, erro
 		_ = shared.Close()
 		return nil, fmt.Errorf("opening the log in %q: %w", dir, err)
 	}
-	return &sharedStore{log, shared, key}, nil
+	s := &sharedStore{log, shared, key}
+	if a.through != nil {
+		s.log = a.through(log)
+	}
+	return s, nil
 }
 
 // keyFile reads the key that the store is encrypted with; nil without one.

@@ -318,6 +318,16 @@ func (l *Log) Close() error {
 	return l.closeErr
 }
 
+// Own gives the store itself where this process has it; nil where another has it.
+func (l *Log) Own() store.Log {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s, own := l.current.(*server); own {
+		return s.Log
+	}
+	return nil
+}
+
 // Running gives the tasks that are being run, each with its process.
 func (l *Log) Running(ctx context.Context) (out map[string]int, err error) {
 	err = l.do(ctx, func(b backend, _ bool) (err error) {
