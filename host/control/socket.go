@@ -26,8 +26,11 @@ type socket struct {
 // It gets its mode before it gets its name, so that nobody finds it open to all.
 func listen(dir string) (*socket, error) {
 	path := filepath.Join(dir, socketName)
+	stale, _ := filepath.Glob(path + ".*") // of those that were killed before they had its name
+	for _, left := range stale {
+		_ = os.Remove(left)
+	}
 	fresh := path + "." + strconv.Itoa(os.Getpid())
-	_ = os.Remove(fresh)
 	var l *net.UnixListener
 	err := withShortPath(fresh, func(short string) (err error) {
 		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
