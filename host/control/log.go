@@ -1,11 +1,13 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -216,24 +218,16 @@ func (l *Log) Commit(ctx context.Context, c store.Commit) error {
 // isDone tells whether a commit is in the log. One append that is there shows it for all. Only blobs that are
 // put again do no harm.
 func isDone(ctx context.Context, b backend, c *store.Commit) (bool, error) {
-	for _, a := range c.Appends {
-		got, err := b.Read(ctx, a.Task, a.Expected, len(a.Records))
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return false, nil
-		case err != nil:
-			return false, err
-		case len(got) < len(a.Records):
-			return false, nil
-		}
-		for i, r := range got {
-			if string(r.Data) != string(a.Records[i]) {
-				return false, nil
-			}
-		}
-		return true, nil
+	if len(c.Appends) == 0 {
+		return false, nil
 	}
-	return false, nil
+	a := &c.Appends[0]
+	got, err := b.Read(ctx, a.Task, a.Expected, len(a.Records))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	same := slices.EqualFunc(got, a.Records, func(r store.Record, data []byte) bool { return bytes.Equal(r.Data, data) })
+	return same && err == nil, err
 }
 
 // Read implements store.Log.
