@@ -346,6 +346,36 @@ func TestDamagedMetadata(t *testing.T) {
 	}
 }
 
+// Without manifest.sum, as after a crash: all damage is found but that to the last edit, which loses nothing.
+func TestDamagedManifestAfterACrash(t *testing.T) {
+	undamaged := tables(t)
+	require.NoError(t, undamaged.Remove("dir/"+sumFile))
+	name := files(t, undamaged, "MANIFEST-")[0]
+	data, err := undamaged.UnsafeGetFileDataBuffer("dir/" + name)
+	require.NoError(t, err)
+	last := 0 // where the last edit begins
+	for at := 0; at < len(data); {
+		kind, payload := chunk(data, at)
+		require.Equal(t, byte(chunkFull), kind)
+		last, at = at, at+chunkHeader+len(payload)
+	}
+	require.Greater(t, last, len(data)/2)
+	var found, lastEdit outcome
+	for at := range data {
+		t.Run(fmt.Sprint("bit of byte ", at), func(t *testing.T) {
+			fs := crash(undamaged, 100, 0)
+			rewrite(t, fs, name, flip(at))
+			if at < last {
+				found.judge(t, fs, false)
+				return
+			}
+			lastEdit.judge(t, fs, false)
+		})
+	}
+	t.Logf("before the last edit %+v, in it %+v", found, lastEdit)
+	require.Equal(t, outcome{refused: last}, found)
+}
+
 // A damaged write-ahead log: it is refused, or read up to the damage (see RATIONALE.md).
 func TestDamagedWriteAheadLog(t *testing.T) {
 	undamaged := unflushed(t)

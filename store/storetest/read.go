@@ -56,8 +56,10 @@ func testRead(t *testing.T, f Factory) {
 		commit(t, log, appends("t", 0, "one", "two"))
 		got, err := log.Read(t.Context(), "t", 0, 0)
 		require.NoError(t, err)
-		got[0].Data = append(got[0].Data, "XXXXXXXX"...) // room behind a record is not its neighbour's
-		require.Equal(t, "two", string(got[1].Data))
+		for range 8 {
+			got[0].Data = append(got[0].Data, 'X') // room behind a record is not its neighbour's
+			require.Equal(t, "two", string(got[1].Data))
+		}
 		copy(got[0].Data, "XXX")
 		copy(got[1].Data, "XXX")
 		requireRecords(t, log, "t", "one", "two")
