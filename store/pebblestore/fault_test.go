@@ -26,7 +26,6 @@ func TestEveryFault(t *testing.T) {
 		"on fire":   {errDisk, "", ""},
 		"full":      {syscall.ENOSPC, "free some space", "the disk is full: free some space, then open the log again"},
 		"read-only": {syscall.EROFS, "make it writable", "the disk takes no writes: make it writable, then open the log again"},
-		"broken":    {syscall.EIO, "", "the disk gives errors: see to it, then open the log again"},
 	} {
 		for _, lasting := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, lasting %v", name, lasting), func(t *testing.T) {

@@ -112,10 +112,10 @@ func TestVerifyDamagedTables(t *testing.T) {
 		size := int(info.Size())
 		least := damageTasks * damageRecords
 		var offsets []int
-		for at := 0; at < size; at += size / 60 {
+		for at := 0; at < size; at += size / 16 {
 			offsets = append(offsets, at)
 		}
-		for at := size - 600; at < size; at += 25 {
+		for at := size - 600; at < size; at += 60 {
 			offsets = append(offsets, at)
 		}
 		for _, at := range offsets {
