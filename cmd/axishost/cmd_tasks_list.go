@@ -30,8 +30,8 @@ resume goes on with it. With --json it prints an array of objects with the field
 UTC), recipe (empty: the base machine), model, task (its first 256 bytes) and process (that runs it on this
 machine; 0: none).
 
-The phases are ` + strings.Join(host.Phases(), ", ") + `; and for --phase also running
-and stopped, which are those that have not ended, with and without a process.
+The phases are ` + strings.Join(host.Phases(), ", ") + `;
+and for --phase also running and stopped: not ended, with and without a process.
 
 A time is a date (2026-11-30), a date and time (2026-11-30T14:00, in the zone of the machine), RFC 3339, or an
 age: 90m, 36h, 7d.` + exitHelp(exitSucceeded, exitUsage, exitStore),

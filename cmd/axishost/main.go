@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,9 @@ func main() { os.Exit(run(nil)) }
 
 // run is the whole program: it gives the exit code. through, unless nil, is what the event log goes through.
 func run(through func(store.Log) store.Log) int {
+	// Who reads our output may go at any time. The error of the write ends what prints results, in order; a task
+	// that is being run goes on, though nobody watches.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := interruptible()
 	defer stop()
 	t := &terminal{in: os.Stdin, out: &results{file: os.Stdout}, err: os.Stderr, called: os.Args[0], through: through}
@@ -74,6 +78,9 @@ func execute(ctx context.Context, t *terminal, args []string) int {
 	root := newRoot(t)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if errors.Is(t.out.err, syscall.EPIPE) {
+		return exitFailed // who read it has had enough: there is nobody to tell
+	}
 	if t.out.err != nil {
 		err = &codeError{exitFailed, t.out.err}
 	}

@@ -23,7 +23,15 @@ func newRoot(t *terminal) *cobra.Command {
 		Use:   "axishost",
 		Short: "Run long-horizon AI agents as bounded, recoverable, auditable execution",
 		Long: `axishost runs an AI agent as an explicit state machine over an append-only log. What is particular to
-one kind of agent is a recipe: a WebAssembly module, run in a sandbox.` + exitHelp(allExits()...),
+one kind of agent is a recipe: a WebAssembly module, run in a sandbox.
+
+Environment:
+  OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL   the model's endpoint
+  AXISHOST_STORE         directory of the event log
+  AXISHOST_STORE_WAIT    how long to wait for another process that has it (default 20s)
+  AXISHOST_KEY_FILE      key file that the event log is encrypted with (axishost keygen)
+  AXISHOST_CACHE         directory of compiled plugins
+  AXISHOST_CONFIG        configuration file; AXISHOST_<KEY> sets one of its keys` + exitHelp(allExits()...),
 		Example: `  axishost run --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"
   axishost tasks list
   axishost tasks show last`,
