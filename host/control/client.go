@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,15 +20,21 @@ import (
 // errLost says that the process that has the store is gone, or is closing it. The call may have been done.
 var errLost = errors.New("the process that has the store is gone")
 
-// hungError says that the process that has the store does not answer.
-type hungError struct{ pid int }
+// hungError says that the process that has the store does not answer, or not in a way that can be used.
+type hungError struct {
+	pid  int
+	does string // in place of an answer; empty: nothing
+}
 
 func (e *hungError) Error() string {
-	who := "another process"
+	who, does := "another process", e.does
 	if e.pid != 0 {
 		who = fmt.Sprintf("process %d", e.pid)
 	}
-	return fmt.Sprintf("%v: %s has it and does not answer", store.ErrInUse, who)
+	if does == "" {
+		does = "does not answer"
+	}
+	return fmt.Sprintf("%v: %s has it and %s", store.ErrInUse, who, does)
 }
 
 func (e *hungError) Unwrap() error { return store.ErrInUse }
@@ -54,7 +61,8 @@ func dial(ctx context.Context, dir string, patience time.Duration) (*client, err
 			}
 			return conn, err
 		},
-		MaxIdleConnsPerHost: 16,
+		MaxIdleConnsPerHost:    16,
+		MaxResponseHeaderBytes: 64 << 10,
 	}}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, &hungError{})
 	defer cancel()
@@ -62,7 +70,7 @@ func dial(ctx context.Context, dir string, patience time.Duration) (*client, err
 	err := c.get(ctx, &h)
 	if err == nil && h.Protocol != protocol {
 		err = fmt.Errorf("%w: process %d has it (axishost %s) and speaks version %d of the protocol, this one speaks %d; use the same version, or wait until it ends",
-			store.ErrInUse, h.PID, h.Version, h.Protocol, protocol)
+			store.ErrInUse, h.PID, plain(h.Version), h.Protocol, protocol)
 	}
 	if err != nil {
 		c.http.CloseIdleConnections()
@@ -85,7 +93,19 @@ func (c *client) get(ctx context.Context, h *hello) error {
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 4096)).Decode(h); err != nil {
 		return c.lost(ctx, err)
 	}
+	if h.Protocol <= 0 || resp.StatusCode != http.StatusOK {
+		return c.lost(ctx, errors.New("it is not axishost that answers"))
+	}
 	return nil
+}
+
+// plain gives the version that another program says it is, where that is fit to be shown.
+func plain(version string) string {
+	strange := func(r rune) bool { return r <= ' ' || r > '~' }
+	if version == "" || len(version) > 80 || strings.ContainsFunc(version, strange) {
+		return "of an unknown version"
+	}
+	return version
 }
 
 // lost gives a failed exchange its meaning: the caller's end of ctx, a process that does not answer, or one
@@ -96,7 +116,7 @@ func (c *client) lost(ctx context.Context, err error) error {
 	}
 	var hung *hungError
 	if errors.As(context.Cause(ctx), &hung) {
-		return &hungError{int(c.pid.Load())}
+		return &hungError{pid: int(c.pid.Load())}
 	}
 	return ctx.Err()
 }
@@ -140,17 +160,18 @@ func (c *client) callUnbounded(ctx context.Context, req *request) (*answer, erro
 }
 
 func (c *client) answer(ctx context.Context, resp *http.Response) (*answer, error) {
+	// An answer says how long it is: what does not is none, and may never end.
+	if resp.ContentLength < 0 || resp.ContentLength > maxAnswer {
+		return nil, c.garbled()
+	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, c.lost(ctx, err)
 	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("process %d, which has the store: %s", c.pid.Load(), bytes.TrimSpace(body))
-	}
 	_, dec := encoding()
 	a := &answer{}
-	if err := dec.Unmarshal(body, a); err != nil {
-		return nil, fmt.Errorf("answer of process %d, which has the store: %w", c.pid.Load(), err)
+	if resp.StatusCode != http.StatusOK || dec.Unmarshal(body, a) != nil {
+		return nil, c.garbled()
 	}
 	if a.Failure == nil {
 		return a, nil
@@ -160,6 +181,10 @@ func (c *client) answer(ctx context.Context, resp *http.Response) (*answer, erro
 		err = fmt.Errorf("%w: %w", errLost, err)
 	}
 	return nil, err
+}
+
+func (c *client) garbled() error {
+	return &hungError{int(c.pid.Load()), "answers with what cannot be understood"}
 }
 
 // Commit implements store.Log. Once it is sent, ctx is not looked at.
@@ -199,7 +224,7 @@ func (c *client) Head(ctx context.Context, task string) (store.Head, error) {
 		return store.Head{}, err
 	}
 	if len(a.Heads) != 1 {
-		return store.Head{}, errors.New("answer without a head")
+		return store.Head{}, c.garbled()
 	}
 	return a.Heads[0], nil
 }
@@ -248,16 +273,23 @@ func (c *client) running(ctx context.Context) (map[string]int, error) {
 
 // hold registers a task with the other process for as long as ctx lasts.
 func (c *client) hold(ctx context.Context, task string, pid int, registered func()) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	patience := time.AfterFunc(c.patience, func() { cancel(&hungError{}) })
+	defer patience.Stop()
 	resp, err := c.post(ctx, holdPath, &request{Task: task, PID: pid})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.ContentLength >= 0 { // an answer at once: it was refused
+	if resp.ContentLength >= 0 || resp.StatusCode != http.StatusOK { // an answer at once: it was refused
 		_, err := c.answer(ctx, resp)
 		return err
 	}
+	patience.Stop()
 	registered()
 	_, err = io.Copy(io.Discard, resp.Body) // ends with the other process, or ctx
 	return c.lost(ctx, err)
 }
+
+func (c *client) process() int { return int(c.pid.Load()) }

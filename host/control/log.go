@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"sync"
@@ -37,6 +36,7 @@ type backend interface {
 	store.Log
 	running(ctx context.Context) (map[string]int, error)
 	hold(ctx context.Context, task string, pid int, registered func()) error
+	process() int // that has the store; 0 when it is not known
 }
 
 var (
@@ -116,24 +116,20 @@ func (l *Log) attached(ctx context.Context) (backend, error) {
 // attach finds the process that has the store, or takes the store. While one is beginning or ending there is
 // neither: then it tries again, until the patience is over.
 func (l *Log) attach(ctx context.Context) (backend, error) {
-	begun := time.Now()
 	if l.opts.Waiting != nil {
 		defer time.AfterFunc(min(warnAfter, l.opts.Patience/2), l.opts.Waiting).Stop()
 	}
-	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+	w := l.newWait()
+	for {
 		found, err := l.tryAttach(ctx)
 		if err == nil || !errors.Is(err, errLost) {
 			return found, err
 		}
-		if time.Since(begun) > l.opts.Patience {
+		if w.over() {
 			return nil, l.advise(fmt.Errorf("%w, which does not serve it to others", store.ErrInUse))
 		}
-		timer := time.NewTimer(pause + rand.N(pause))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
-		case <-timer.C:
+		if err := w.rest(ctx); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -190,16 +186,29 @@ func (l *Log) do(ctx context.Context, call func(b backend, again bool) error) er
 		return err
 	}
 	defer l.calls.Done()
+	var w *wait
 	for again := false; ; again = true {
 		b, err := l.attached(ctx)
 		if err != nil {
 			return err
 		}
+		begun := time.Now()
 		err = call(b, again)
 		if !errors.Is(err, errLost) {
 			return l.advise(err)
 		}
 		l.detach(b)
+		switch {
+		case w == nil || time.Since(begun) > l.opts.Patience: // the first loss, or a call that lasted
+			w = l.newWait()
+		case w.over():
+			return l.advise(&hungError{b.process(), "breaks off every answer"})
+		default:
+			err = w.rest(ctx)
+		}
+		if err != nil && !errors.Is(err, errLost) {
+			return err
+		}
 	}
 }
 

@@ -23,6 +23,9 @@ const (
 // maxBody bounds a request: the largest commit, and room for its ids and the encoding.
 const maxBody = store.MaxCommitSize + store.MaxCommitSize/8
 
+// maxAnswer bounds an answer. The longest are lists: it has room for more than a million tasks.
+const maxAnswer = 1 << 30
+
 // hello is what a process that has a store says of itself, in JSON, which every version can read.
 type hello struct {
 	Protocol int    `json:"protocol"`
