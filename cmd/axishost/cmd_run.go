@@ -11,6 +11,7 @@ import (
 	"github.com/axishost/axishost/host"
 	"github.com/axishost/axishost/host/config"
 	"github.com/axishost/axishost/plugins"
+	"github.com/axishost/axishost/store"
 	"github.com/spf13/cobra"
 )
 
@@ -163,6 +164,8 @@ func (a *app) report(r *host.Result, err error, f *modelFlags) error {
 		return &codeError{exitPlugin, fmt.Errorf("%s (a task keeps the plugins that it was begun with)\ngo on with: %s", reason(err.Error()), a.resumeLine(f, r.Task))}
 	case errors.As(err, &stopped) || errors.Is(err, host.ErrInterrupted):
 		return &codeError{exitCode(err), fmt.Errorf("%s\ngo on with: %s", reason(err.Error()), a.resumeLine(f, r.Task))}
+	case errors.Is(err, store.ErrFailed):
+		return &codeError{exitStore, fmt.Errorf("%w\ngo on with: %s", err, a.resumeLine(f, r.Task))}
 	case err != nil:
 		return err
 	case r.Phase == "partial":

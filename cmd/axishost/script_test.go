@@ -95,9 +95,7 @@ func pack(t *testing.T, output, module, manifest string) {
 // which that takes ten times as long.
 func warm(t *testing.T, built, cache string) {
 	t.Helper()
-	dir := t.TempDir()
-	binary := filepath.Join(dir, "axishost")
-	goBuild(t, binary, ".", "GOFLAGS=")
+	dir, binary := t.TempDir(), builtBinary(t)
 	for _, recipe := range []string{"boxed", "asking", "careful"} {
 		cmd := exec.Command(binary, "run", "--model", "script:testdata/one.yaml", "--recipe", filepath.Join(built, recipe+".wasm"),
 			"--tool", filepath.Join(built, "calc.wasm"), "--tool", filepath.Join(built, "moody.wasm"),
@@ -135,9 +133,18 @@ func says(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: says PATTERN")
 	}
+	line, err := errorLine(ts.ReadFile("stderr"))
+	ts.Check(err)
+	if !regexp.MustCompile(args[0]).MatchString(line) {
+		ts.Fatalf("no match for %#q in %q", args[0], line)
+	}
+}
+
+// errorLine gives the one line of error in what was written to stderr, and checks that it is a clear one.
+func errorLine(stderr string) (string, error) {
 	const prefix = "axishost: "
 	var lines []string
-	for line := range strings.Lines(ts.ReadFile("stderr")) {
+	for line := range strings.Lines(stderr) {
 		text, ours := strings.CutPrefix(strings.TrimSuffix(line, "\n"), prefix)
 		if ours && !strings.HasPrefix(text, "go on with: ") {
 			lines = append(lines, text)
@@ -145,14 +152,13 @@ func says(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	switch {
 	case len(lines) != 1:
-		ts.Fatalf("%d lines of error, want 1", len(lines))
-	case !regexp.MustCompile(args[0]).MatchString(lines[0]):
-		ts.Fatalf("no match for %#q in %q", args[0], lines[0])
+		return "", fmt.Errorf("%d lines of error, want 1", len(lines))
 	case notForPeople.MatchString(lines[0]):
-		ts.Fatalf("%q in the error is not for people", notForPeople.FindString(lines[0]))
+		return "", fmt.Errorf("%q in the error is not for people", notForPeople.FindString(lines[0]))
 	case len(lines[0]) > 400:
-		ts.Fatalf("the error is %d bytes long", len(lines[0]))
+		return "", fmt.Errorf("the error is %d bytes long", len(lines[0]))
 	}
+	return lines[0], nil
 }
 
 // held is the command in the background of a script.

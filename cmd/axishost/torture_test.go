@@ -74,9 +74,8 @@ type told struct {
 
 func newTorture(t *testing.T, random *rand.Rand) *torture {
 	w := &torture{t: t, random: random, dir: t.TempDir()}
-	w.binary, w.plugins = filepath.Join(w.dir, "axishost"), filepath.Join(w.dir, "plugins")
+	w.binary, w.plugins = builtBinary(t), filepath.Join(w.dir, "plugins")
 	require.NoError(t, os.Mkdir(w.plugins, 0o700))
-	goBuild(t, w.binary, ".", "GOFLAGS=")
 	for name, source := range map[string]string{"boxed": "../../recipes/boxed", "witness": "./testdata/guests/witness"} {
 		raw := filepath.Join(w.plugins, name+".raw.wasm")
 		goBuild(t, raw, "./"+source, "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=-buildmode=c-shared")

@@ -12,7 +12,8 @@
 // doing harm is the fence in the log.
 //
 // Invariants: whoever has the store's lock may replace the socket, and nobody else does; the socket has mode
-// 0600; a process that does not answer is an error in bounded time, never a hang; what is sent is bounded.
+// 0600; a process that does not answer, or answers with garbage, is an error in bounded time, never a hang;
+// what is sent and what is received is bounded.
 //
 // cmd imports it; it imports store.
 package control

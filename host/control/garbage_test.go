@@ -111,7 +111,7 @@ func TestAnswersOfNoUse(t *testing.T) {
 			web := &http.Server{Handler: mux}
 			go func() { _ = web.Serve(s) }()
 			t.Cleanup(func() { _ = web.Close() })
-			patience := 500 * time.Millisecond
+			patience := 250 * time.Millisecond
 			if c.does == garbled {
 				patience = 10 * time.Second // it does at once
 			}

@@ -164,6 +164,8 @@ func advice(err error) string {
 		return "; name a directory, or a path where one can be made"
 	case errors.Is(err, syscall.ENOSPC):
 		return "; free some space, or name a directory on another disk"
+	case errors.Is(err, syscall.EFBIG):
+		return "; allow larger files (ulimit -f), or name a directory on another disk"
 	case pebble.IsCorruptionError(err):
 		return "; restore it from a backup, or name another directory"
 	default:
@@ -177,6 +179,8 @@ func recovery(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "; the disk is full: free some space" + then
+	case errors.Is(err, syscall.EFBIG):
+		return "; allow larger files (ulimit -f)" + then
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "; the disk takes no writes: make it writable" + then
 	case errors.Is(err, syscall.EIO):
