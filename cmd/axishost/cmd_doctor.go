@@ -59,7 +59,11 @@ func (a *app) doctor(ctx context.Context) error {
 		return err
 	}
 	if n := len(report.Damage); n > 0 {
-		return &codeError{exitStore, fmt.Errorf("the store in %q is damaged in %d places; restore a backup, or remove the tasks concerned (axishost tasks rm)", dir, n)}
+		places := "one place"
+		if n > 1 {
+			places = fmt.Sprintf("%d places", n)
+		}
+		return &codeError{exitStore, fmt.Errorf("the store in %q is damaged in %s; restore a backup, or remove the tasks concerned (axishost tasks rm)", dir, places)}
 	}
 	return nil
 }

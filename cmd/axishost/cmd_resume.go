@@ -57,7 +57,7 @@ func (a *app) resume(ctx context.Context, f *modelFlags, name string) error {
 		defer e.close()
 	}
 	err = a.perform(s, e, f, func(h *host.Host) (*host.Result, error) { return h.Resume(ctx, task.ID) })
-	if err != nil && task.Ended() && !a.json {
+	if err != nil && task.Ended() && !a.json && !isStore(err) {
 		err = &codeError{exitCode(err), fmt.Errorf("%w; a task that has ended (%s) does not go on: see what it did with %s, and run it anew",
 			err, task.Phase, a.showLine(task.ID))}
 	}

@@ -135,3 +135,12 @@ func isStore(err error) bool {
 	}
 	return false
 }
+
+// advised adds to the error of a damaged log what can be done.
+func advised(err error) error {
+	var corrupt *store.CorruptError
+	if !errors.As(err, &corrupt) || strings.Contains(err.Error(), "restore") {
+		return err
+	}
+	return fmt.Errorf("%w; see what else is damaged with axishost doctor, and restore the store from a backup", err)
+}

@@ -87,7 +87,7 @@ func execute(ctx context.Context, t *terminal, args []string) int {
 	if err == nil {
 		return exitSucceeded
 	}
-	showError(t.err, err.Error())
+	showError(t.err, advised(err).Error())
 	return exitCode(err)
 }
 

@@ -117,6 +117,9 @@ func damage(err error) string {
 		return text[max(0, strings.LastIndex(before, "file ")):]
 	}
 	if info != nil {
+		if strings.Contains(text, "bad magic number") { // followed by its bytes
+			text = "its end is not that of a table"
+		}
 		return fmt.Sprintf("file %s is damaged: %s", path.Base(info.Path), text)
 	}
 	return text

@@ -166,11 +166,18 @@ func advice(err error) string {
 		return "; free some space, or name a directory on another disk"
 	case errors.Is(err, syscall.EFBIG):
 		return "; allow larger files (ulimit -f), or name a directory on another disk"
-	case pebble.IsCorruptionError(err):
+	case pebble.IsCorruptionError(err), isIncomplete(err):
 		return "; restore it from a backup, or name another directory"
 	default:
 		return ""
 	}
+}
+
+// isIncomplete says whether an error of Open is of a file that is gone or cut off. The engine has no type for
+// all of these.
+func isIncomplete(err error) bool {
+	text := err.Error()
+	return errors.Is(err, fs.ErrNotExist) || strings.Contains(text, "object size mismatch") || strings.Contains(text, "not pristine")
 }
 
 // recovery is advice for a log that failed while it was open.
