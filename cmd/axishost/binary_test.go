@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,7 +79,7 @@ type said struct {
 }
 
 // tooLong is when a command counts as hanging.
-const tooLong = time.Minute
+const tooLong = 100 * time.Second
 
 // command makes a command line of axishost; words are split at blanks.
 func (s *shell) command(ctx context.Context, words string) *exec.Cmd {
@@ -87,9 +91,16 @@ func (s *shell) command(ctx context.Context, words string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a command to its end.
+// run runs a command to its end, which must come in time.
 func (s *shell) run(words string) said {
 	s.t.Helper()
+	r := s.start(words)
+	require.NotEqual(s.t, -1, r.code, "%s does not end: %s", words, r.err)
+	return r
+}
+
+// start is run that may be called from any goroutine: the code of a command that hangs is -1.
+func (s *shell) start(words string) said {
 	ctx, cancel := context.WithTimeout(context.Background(), tooLong)
 	defer cancel()
 	var out, errs bytes.Buffer
@@ -97,15 +108,62 @@ func (s *shell) run(words string) said {
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	begun := time.Now()
 	err := cmd.Run()
-	require.NoError(s.t, ctx.Err(), "%s hangs: %s", words, &errs)
 	r := said{s.t, words, 0, out.String(), errs.String(), time.Since(begun)}
 	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	switch {
+	case ctx.Err() != nil:
+		r.code = -1
+	case errors.As(err, &exit):
 		r.code = exit.ExitCode()
-	} else {
-		require.NoError(s.t, err)
+	case err != nil:
+		r.code, r.err = -1, err.Error()
 	}
 	return r
+}
+
+// hanging starts a command that asks a model, named m, and waits until it does: the model says nothing until
+// answer is called. An interrupt ends it sooner. ended gives what it did, when it has ended.
+func (s *shell) hanging(words string) (ended func() said, interrupt func(), answer func()) {
+	s.t.Helper()
+	asked, answering := make(chan struct{}), make(chan struct{})
+	var first, second sync.Once
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		first.Do(func() { close(asked) })
+		select {
+		case <-answering:
+			stream(w, "at last")
+		case <-r.Context().Done():
+		}
+	}))
+	s.t.Cleanup(model.Close)
+	var out, errs bytes.Buffer
+	cmd := s.command(context.Background(), words)
+	cmd.Env = append(slices.Clone(cmd.Env), "OPENAI_BASE_URL="+model.URL+"/v1")
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	require.NoError(s.t, cmd.Start())
+	s.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = cmd.Wait()
+	}()
+	select {
+	case <-asked:
+	case <-done:
+		require.Fail(s.t, "it asked no model", errs.String())
+	case <-time.After(tooLong):
+		require.Fail(s.t, "it asks no model")
+	}
+	ended = func() said {
+		select {
+		case <-done:
+		case <-time.After(tooLong):
+			require.Fail(s.t, "it does not end", words)
+		}
+		return said{s.t, words, cmd.ProcessState.ExitCode(), out.String(), errs.String(), 0}
+	}
+	return ended, func() { _ = cmd.Process.Signal(os.Interrupt) }, func() { second.Do(func() { close(answering) }) }
 }
 
 // succeeds runs a command that must succeed, and gives its output.
