@@ -49,7 +49,8 @@ func guest(t testing.TB, name string) *plugins.Inspection {
 		t.Skip("builds WebAssembly guests; left out with -short")
 	}
 	guests.once.Do(func() {
-		guests.dir, guests.err = buildGuests("../recipes/boxed", "../recipes/calc", "../recipes/careful", "../recipes/lookup", "testdata/guests/strict")
+		guests.dir, guests.err = buildGuests("../recipes/boxed", "../recipes/calc", "../recipes/careful", "../recipes/lookup",
+			"testdata/guests/strict", "../cmd/axishost/testdata/guests/witness")
 	})
 	require.NoError(t, guests.err)
 	b, err := plugins.ReadFile(filepath.Join(guests.dir, name+".wasm"))
