@@ -28,9 +28,10 @@ const cancelGrace = 10 * time.Second
 func (h *Host) Cancel(ctx context.Context, id, reason string) (*Result, error) {
 	state, err := h.fold(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, interrupted(ctx, err)
 	}
 	r := newRun(h, id, state.Created().Model, state, nil)
+	r.onlooker = true
 	in := core.CancelRequested{Reason: reason, Actor: event.Actor{Kind: event.ActorUser}}
 	if err := r.feed(ctx, in); err != nil || state.Outcome() != nil {
 		return result(id, state), interrupted(ctx, err)
@@ -47,27 +48,38 @@ func (h *Host) Cancel(ctx context.Context, id, reason string) (*Result, error) {
 	return result(id, state), interrupted(ctx, err)
 }
 
-// awaitRunner gives the process that runs a task the time to end it.
+// runnerLook is how often it is looked whether the process that runs a task is there still.
+const runnerLook = 100 * time.Millisecond
+
+// awaitRunner gives the process that runs a task the time to end it. One that stops, or dies, before it has heard
+// that it is to do so is not waited for.
 func (h *Host) awaitRunner(ctx context.Context, r *run) error {
-	running, err := h.running(ctx)
-	if err != nil || running[r.id] == 0 {
-		return err
-	}
 	patient, stop := context.WithTimeout(ctx, cancelGrace)
 	defer stop()
 	for r.state.Outcome() == nil {
-		_, err := h.opts.Log.Watch(patient, r.id, r.state.Seq())
-		if patient.Err() != nil {
-			return ctx.Err()
+		running, err := h.running(ctx)
+		if err != nil || running[r.id] == 0 || patient.Err() != nil {
+			return err
 		}
-		if err == nil {
-			err = r.catchUp(ctx)
+		if err := h.awaitNews(patient, r); err != nil {
+			return r.storeError(err)
 		}
-		if err != nil {
+		if err := r.catchUp(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// awaitNews waits for what another process appends to a task, and not for long.
+func (h *Host) awaitNews(ctx context.Context, r *run) error {
+	look, stop := context.WithTimeout(ctx, runnerLook)
+	defer stop()
+	_, err := h.opts.Log.Watch(look, r.id, r.state.Seq())
+	if look.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // Delete takes a task away for good, with everything that it did. ErrUnfinished when it has not ended, unless
@@ -78,16 +90,21 @@ func (h *Host) Delete(ctx context.Context, id string, unfinished bool) error {
 		return interrupted(ctx, err)
 	}
 	defer end()
-	head, err := h.opts.Log.Head(ctx, id)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return fmt.Errorf("task %q: %w", id, ErrNoTask)
-	case err != nil:
-		return interrupted(ctx, err)
-	case !core.Phase(head.Label).Ended() && !unfinished:
-		return fmt.Errorf("task %s: %w", id, ErrUnfinished)
+	for {
+		head, err := h.opts.Log.Head(ctx, id)
+		if err == nil && !core.Phase(head.Label).Ended() && !unfinished {
+			return fmt.Errorf("task %s: %w", id, ErrUnfinished)
+		}
+		if err == nil {
+			err = h.opts.Log.Delete(ctx, id, head.Last)
+		}
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return fmt.Errorf("task %q: %w", id, ErrNoTask)
+		case !errors.Is(err, store.ErrConflict): // else it was asked to end in between
+			return interrupted(ctx, err)
+		}
 	}
-	return interrupted(ctx, h.opts.Log.Delete(ctx, id, head.Last))
 }
 
 // Compact gives the space of deleted tasks back to the system.

@@ -64,7 +64,7 @@ func (r *run) catchUp(ctx context.Context) error {
 	if err := r.evolve(events); err != nil {
 		return err
 	}
-	if r.state.Fence() != r.fence && r.state.Outcome() == nil {
+	if !r.onlooker && r.state.Fence() != r.fence && r.state.Outcome() == nil {
 		return fmt.Errorf("task %s: %w", r.id, ErrTakenOver)
 	}
 	return nil
@@ -83,11 +83,14 @@ func (r *run) storeError(err error) error {
 
 // Follow is Read that waits for further events, until the task has ended, is deleted, or ctx ends.
 func (h *Host) Follow(ctx context.Context, id string, after uint64, each func(*Event) error) error {
-	for {
+	for seen := false; ; seen = true {
 		err := h.Read(ctx, id, after, func(e *Event) error {
 			after = e.Seq
 			return each(e)
 		})
+		if seen && errors.Is(err, ErrNoTask) {
+			return fmt.Errorf("task %s: %w", id, ErrDeleted)
+		}
 		if err != nil {
 			return interrupted(ctx, err)
 		}

@@ -27,6 +27,8 @@ type run struct {
 	begun   map[string]*underway // effects, by id
 	news    chan news            // of the log
 	fence   uint64               // of this run's own claim
+	// onlooker tells that this is no run: it has claimed nothing that could be taken from it.
+	onlooker bool
 	// endpoint is the address of the endpoint that failed last: for the error, never for the log.
 	endpoint string
 	wg       sync.WaitGroup

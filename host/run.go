@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/axishost/axishost/abi"
@@ -46,10 +47,28 @@ func (h *Host) Run(ctx context.Context, sub Submission) (*Result, error) {
 	defer end()
 	r := newRun(h, id, sub.ModelName, core.New(), l)
 	r.blobs = moduleBlobs(id, sub)
+	r.fence = 1 // of the claim that the task begins with
 	if err := r.feed(ctx, core.TaskSubmitted{Task: id, Worker: h.worker, Created: *created}); err != nil {
-		return nil, interrupted(ctx, err)
+		return r.unbegun(ctx), interrupted(ctx, err)
 	}
 	return r.loop(ctx)
+}
+
+// stored is how long an interrupted run looks for what it may have stored.
+const stored = 2 * time.Second
+
+// unbegun is the result of a run whose first commit was refused: nil, unless the caller's end of ctx crossed the
+// commit, so that the task is there although nobody could say so.
+func (r *run) unbegun(ctx context.Context) *Result {
+	if ctx.Err() == nil {
+		return nil
+	}
+	look, stop := context.WithTimeout(context.WithoutCancel(ctx), stored)
+	defer stop()
+	if err := r.catchUp(look); err != nil {
+		return nil
+	}
+	return result(r.id, r.state)
 }
 
 // beginRun says that this process runs a task.
@@ -60,9 +79,9 @@ func (h *Host) beginRun(ctx context.Context, id string) (end func(), err error) 
 	return h.opts.Runners.Begin(ctx, id)
 }
 
-// interrupted makes the caller's own end of ctx of an error that came of it.
+// interrupted makes the caller's own end of ctx of an error that came of it. A log that failed did not.
 func interrupted(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, store.ErrFailed) {
 		return ErrInterrupted
 	}
 	return err
@@ -109,25 +128,38 @@ func (h *Host) Resume(ctx context.Context, id string) (*Result, error) {
 	defer end()
 	state, err := h.fold(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, interrupted(ctx, err)
 	}
 	if state.Outcome() != nil {
 		return result(id, state), nil
 	}
-	recipe, tools, err := h.pinned(ctx, id, state.Created())
+	l, err := h.loadPinned(ctx, id, state)
 	if err != nil {
-		return nil, err
-	}
-	l, err := h.load(ctx, recipe, tools, state.Config())
-	if err != nil {
-		return nil, err
+		return resumable(ctx, id, state), interrupted(ctx, err)
 	}
 	defer l.close()
 	r := newRun(h, id, state.Created().Model, state, l)
 	if err := r.feed(ctx, core.Claimed{Worker: h.worker, Fence: state.Fence() + 1}); err != nil {
-		return nil, err
+		return resumable(ctx, id, state), interrupted(ctx, err)
 	}
 	return r.loop(ctx)
+}
+
+// resumable is the result of a task that was not gone on with, where that was the caller's wish.
+func resumable(ctx context.Context, id string, state *core.State) *Result {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return result(id, state)
+}
+
+// loadPinned loads the plugins that a task pinned.
+func (h *Host) loadPinned(ctx context.Context, id string, state *core.State) (*loaded, error) {
+	recipe, tools, err := h.pinned(ctx, id, state.Created())
+	if err != nil {
+		return nil, err
+	}
+	return h.load(ctx, recipe, tools, state.Config())
 }
 
 // fold rebuilds a task's state from its events.
