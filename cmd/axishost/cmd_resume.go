@@ -69,7 +69,7 @@ func (a *app) find(ctx context.Context, s *sharedStore, name string) (host.Summa
 	if err != nil {
 		return host.Summary{}, err
 	}
-	return h.Find(ctx, name)
+	return a.findTask(ctx, h, name)
 }
 
 // pinnedModel connects to the model of a task, where the flags and the environment do not name another.

@@ -73,7 +73,7 @@ func (a *app) tasksRm(ctx context.Context, names []string, force bool) error {
 		if h == nil {
 			return a.emptyStore(names[0])
 		}
-		ids, err := findAll(ctx, h, names)
+		ids, err := a.findAll(ctx, h, names)
 		if err != nil {
 			return err
 		}
@@ -91,11 +91,11 @@ func (a *app) tasksRm(ctx context.Context, names []string, force bool) error {
 }
 
 // findAll finds every task before one is touched: a misspelt one keeps the others.
-func findAll(ctx context.Context, h *host.Host, names []string) ([]string, error) {
+func (a *app) findAll(ctx context.Context, h *host.Host, names []string) ([]string, error) {
 	var ids []string
 	seen := map[string]bool{}
 	for _, name := range names {
-		task, err := h.Find(ctx, name)
+		task, err := a.findTask(ctx, h, name)
 		if err != nil {
 			return nil, err
 		}

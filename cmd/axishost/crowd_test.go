@@ -36,11 +36,17 @@ func TestConcurrentLists(t *testing.T) {
 	lists := func(tasks int) {
 		begun := time.Now()
 		var slowest time.Duration
+		refused := 0
 		for _, r := range s.all(*concurrentLists, func(int) string { return "tasks list --json --store store" }) {
-			require.Zero(t, r.code, r.err)
-			require.Equal(t, tasks, strings.Count(r.out, `"id":`), r.out)
 			slowest = max(slowest, r.took)
+			if r.code != 0 {
+				refused++
+				t.Logf("exit %d after %v: %s", r.code, r.took, r.err)
+				continue
+			}
+			require.Equal(t, tasks, strings.Count(r.out, `"id":`), r.out)
 		}
+		require.Zero(t, refused)
 		t.Logf("%d lists in %v, the slowest %v", *concurrentLists, time.Since(begun), slowest)
 	}
 	lists(2)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/axishost/axishost/host"
@@ -150,12 +151,24 @@ func (a *app) withTask(ctx context.Context, name string, do func(h *host.Host, t
 		if h == nil {
 			return a.emptyStore(name)
 		}
-		task, err := h.Find(ctx, name)
+		task, err := a.findTask(ctx, h, name)
 		if err != nil {
 			return err
 		}
 		return do(h, task)
 	})
+}
+
+// findTask finds the task that name stands for, or says how to see which there are.
+func (a *app) findTask(ctx context.Context, h *host.Host, name string) (host.Summary, error) {
+	task, err := h.Find(ctx, name)
+	switch {
+	case errors.Is(err, host.ErrNoTask) && strings.EqualFold(name, "last"):
+		return task, a.emptyStore(name)
+	case errors.Is(err, host.ErrNoTask):
+		return task, fmt.Errorf("%w; see which there are with axishost tasks list", err)
+	}
+	return task, err
 }
 
 // emptyStore is the error of a command that needs a task where there is none.
