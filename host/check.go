@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/axishost/axishost/host/internal/core"
 	"github.com/axishost/axishost/store"
@@ -47,7 +49,8 @@ func (h *Host) Check(ctx context.Context, progress func(done, total int)) (*Chec
 	return report, nil
 }
 
-// checkTask checks one task. Its error ends the whole check: the log failed, not the task.
+// checkTask checks one task. Its error ends the whole check: the log failed, not the task. What follows an event
+// that is damaged cannot be judged; the list entry and each module are judged on their own.
 func (h *Host) checkTask(ctx context.Context, head *store.Head, report *CheckReport) error {
 	report.Tasks++
 	state := core.New()
@@ -59,13 +62,13 @@ func (h *Host) checkTask(ctx context.Context, head *store.Head, report *CheckRep
 		}
 		return nil
 	})
-	if err == nil {
-		err = h.checkHead(head, state)
+	if err != nil {
+		return report.add(ctx, head.Task, err)
 	}
-	if err == nil {
-		err = h.checkModules(ctx, head.Task, state, report)
+	if err := report.add(ctx, head.Task, h.checkHead(head, state)); err != nil {
+		return err
 	}
-	return report.add(ctx, head.Task, err)
+	return h.checkModules(ctx, head.Task, state, report)
 }
 
 // damageError carries what a check found.
@@ -77,6 +80,7 @@ func (e *damageError) Error() string { return e.damage.What }
 func (r *CheckReport) add(ctx context.Context, task string, err error) error {
 	var own *damageError
 	var corrupt *store.CorruptError
+	var unreadable *recordError
 	switch {
 	case err == nil:
 		return nil
@@ -88,6 +92,8 @@ func (r *CheckReport) add(ctx context.Context, task string, err error) error {
 		r.Damage = append(r.Damage, own.damage)
 	case errors.As(err, &corrupt):
 		r.Damage = append(r.Damage, Damage{corrupt.Task, corrupt.Seq, corrupt.Detail})
+	case errors.As(err, &unreadable):
+		r.Damage = append(r.Damage, Damage{task, unreadable.seq, err.Error()})
 	default:
 		r.Damage = append(r.Damage, Damage{task, 0, err.Error()})
 	}
@@ -100,6 +106,9 @@ func (h *Host) checkHead(head *store.Head, state *core.State) error {
 	if err := decodeSummary(head, &s); err != nil {
 		return err
 	}
+	if state.Seq() < head.Last {
+		return &damageError{Damage{head.Task, 0, fmt.Sprintf("it has %d events in lists, and %d are there", head.Last, state.Seq())}}
+	}
 	if state.Seq() == head.Last && string(state.Phase()) != s.Phase {
 		return &damageError{Damage{head.Task, 0, fmt.Sprintf("its phase in lists is %s, by its events it is %s", s.Phase, state.Phase())}}
 	}
@@ -110,7 +119,7 @@ func (h *Host) checkHead(head *store.Head, state *core.State) error {
 func (h *Host) checkModules(ctx context.Context, task string, state *core.State, report *CheckReport) error {
 	created := state.Created()
 	if created == nil {
-		return &damageError{Damage{task, 0, "it has no events"}}
+		return report.add(ctx, task, &damageError{Damage{task, 0, "it has no events"}})
 	}
 	names := map[string]string{}
 	for _, p := range created.Tools {
@@ -119,19 +128,33 @@ func (h *Host) checkModules(ctx context.Context, task string, state *core.State,
 	if created.Recipe != nil {
 		names[created.Recipe.Digest] = created.Recipe.Name
 	}
-	for digest, name := range names {
-		module, err := h.opts.Log.Blob(ctx, task, digest)
-		if errors.Is(err, store.ErrNotFound) {
-			err = &damageError{Damage{task, 0, fmt.Sprintf("the module of plugin %q is missing", name)}}
+	for _, digest := range slices.Sorted(maps.Keys(names)) {
+		size, err := h.checkModule(ctx, task, names[digest], digest)
+		if err == nil {
+			report.Modules++
+			report.Bytes += size
 		}
-		if err != nil {
+		if err := report.add(ctx, task, err); err != nil {
 			return err
 		}
-		if sum := sha256.Sum256(module); hex.EncodeToString(sum[:]) != digest {
-			return &damageError{Damage{task, 0, fmt.Sprintf("the module of plugin %q is not what its digest says", name)}}
-		}
-		report.Modules++
-		report.Bytes += int64(len(module))
 	}
 	return nil
+}
+
+// checkModule compares one plugin with its digest, and gives its size.
+func (h *Host) checkModule(ctx context.Context, task, name, digest string) (int64, error) {
+	module, err := h.opts.Log.Blob(ctx, task, digest)
+	if errors.Is(err, store.ErrNotFound) {
+		if _, err := h.opts.Log.Head(ctx, task); errors.Is(err, store.ErrNotFound) {
+			return 0, ErrNoTask // deleted meanwhile, and its modules with it
+		}
+		err = &damageError{Damage{task, 0, fmt.Sprintf("the module of plugin %q is missing", name)}}
+	}
+	if err != nil {
+		return 0, err
+	}
+	if sum := sha256.Sum256(module); hex.EncodeToString(sum[:]) != digest {
+		return 0, &damageError{Damage{task, 0, fmt.Sprintf("the module of plugin %q is not what its digest says", name)}}
+	}
+	return int64(len(module)), nil
 }

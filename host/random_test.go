@@ -79,7 +79,7 @@ func (m *many) step(chance *rand.Rand) {
 	}
 	what, id := "run", ""
 	if len(tasks) > 0 && chance.IntN(4) > 0 {
-		id = tasks[chance.IntN(len(tasks))].ID
+		id = tasks[len(tasks)-1-chance.IntN(min(len(tasks), 3))].ID // few, so that they meet
 		what = []string{"resume", "resume", "cancel", "cancel", "delete", "follow"}[chance.IntN(6)]
 	}
 	switch what {

@@ -158,7 +158,7 @@ func (h *Host) readRecords(ctx context.Context, id string, after uint64, each fu
 		for _, r := range records {
 			e, err := event.Decode(id, r.Seq, r.Data)
 			if err != nil {
-				return err
+				return &recordError{err, r.Seq}
 			}
 			if err := each(e, len(r.Data)); err != nil {
 				return err
@@ -170,6 +170,14 @@ func (h *Host) readRecords(ctx context.Context, id string, after uint64, each fu
 		}
 	}
 }
+
+// recordError says which record is not an event.
+type recordError struct {
+	error
+	seq uint64
+}
+
+func (e *recordError) Unwrap() error { return e.error }
 
 // EventJSON gives an event as one line of JSON, for machines.
 func EventJSON(e *Event) ([]byte, error) {
