@@ -110,7 +110,7 @@ func TestCancelWhoseRunnerStops(t *testing.T) {
 
 // TestTwoCancellers: both see the task end, and the log has one request.
 func TestTwoCancellers(t *testing.T) {
-	for range 20 {
+	for range 4 {
 		log := newLog(t)
 		id := executing(t, log)
 		var both sync.WaitGroup

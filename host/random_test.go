@@ -19,7 +19,7 @@ import (
 
 var (
 	randomSeed  = flag.Uint64("random.seed", 1, "the first seed of TestManyHosts")
-	randomSeeds = flag.Uint64("random.seeds", 4, "how many seeds TestManyHosts tries")
+	randomSeeds = flag.Uint64("random.seeds", 3, "how many seeds TestManyHosts tries")
 )
 
 // TestManyHosts: several hosts on one log run, resume, cancel, delete and follow tasks as chance has it, with and
