@@ -89,7 +89,7 @@ func TestSummaryOfAnEntry(t *testing.T) {
 	h := shared(t, log, runners, nil)
 	tasks, err := h.List(t.Context(), Query{})
 	require.NoError(t, err)
-	want := Summary{ID: id, Phase: "executing", Created: "2026-07-01T12:00:00.000000Z", Recipe: "boxed", Model: "m", Task: "count", Process: 7}
+	want := Summary{ID: id, Phase: "executing", Created: Timestamp(noon.UnixMicro()), Recipe: "boxed", Model: "m", Task: "count", Process: 7}
 	assert.Equal(t, want, tasks[0])
 	assert.Equal(t, other, tasks[1].ID)
 	assert.Zero(t, tasks[1].Process)
@@ -138,7 +138,7 @@ func TestListingOfATask(t *testing.T) {
 	assert.Empty(t, s.Recipe)
 	created := history(t, h, r.Task)[0]
 	assert.Equal(t, event.TypeTaskCreated, created.Payload.Type())
-	assert.Equal(t, timestamp(created.Time), s.Created)
+	assert.Equal(t, Timestamp(created.Time), s.Created)
 }
 
 // TestFindByName: an id, the start of one in any case, or the newest.
@@ -167,4 +167,9 @@ func TestFindByName(t *testing.T) {
 	assert.Contains(t, err.Error(), b)
 	_, err = h.Find(t.Context(), a[:3])
 	require.ErrorIs(t, err, ErrAmbiguous)
+}
+
+// TestTimestamp: all digits are there always, in UTC.
+func TestTimestamp(t *testing.T) {
+	assert.Equal(t, `"2026-07-01T12:00:00.000000Z"`, toJSON(t, Timestamp(1782907200000000)))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -17,13 +18,13 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the event log",
 		Long: `doctor reads all that the event log holds: it verifies, decodes and folds every event of every task, and
-compares the plugins that tasks were begun with with their digests. It changes nothing, and works while tasks
-are being run. What is damaged is printed, a line each, and doctor then exits with 9. With --json it prints one
+compares the plugins that tasks were begun with with their digests. It changes no task, and works while tasks
+are being run; but opening a store writes to its directory, so check a copy of a backup. What is damaged is printed, a line each, and doctor then exits with 9. With --json it prints one
 object with the fields store, key (id of the key that it is encrypted with; empty: plain), tasks, events,
 modules, bytes and damage: an array of objects with the fields task, seq (0: not one event) and
 what.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost doctor
-  axishost doctor --store /backup/axishost --json | jq .damage`,
+  axishost doctor --store copy-of-backup --json | jq .damage`,
 		Args:              none,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
@@ -40,8 +41,7 @@ func (a *app) doctor(ctx context.Context) error {
 		return err
 	}
 	if s == nil {
-		fmt.Fprintln(a.err, "there is no store yet in "+dir)
-		return nil
+		return a.noStore(dir)
 	}
 	defer s.close()
 	h, err := s.host(host.Options{})
@@ -59,13 +59,26 @@ func (a *app) doctor(ctx context.Context) error {
 		return err
 	}
 	if n := len(report.Damage); n > 0 {
-		places := "one place"
-		if n > 1 {
-			places = fmt.Sprintf("%d places", n)
-		}
-		return &codeError{exitStore, fmt.Errorf("the store in %q is damaged in %s; restore a backup, or remove the tasks concerned (axishost tasks rm)", dir, places)}
+		return &codeError{exitStore, fmt.Errorf("the store in %q is damaged in %s; restore a backup (what is not damaged can be read as before)", dir, count(n, "place"))}
 	}
 	return nil
+}
+
+// noStore says that there is nothing to check: as an error where the user named the place.
+func (a *app) noStore(dir string) error {
+	if a.storeDir != "" || os.Getenv("AXISHOST_STORE") != "" {
+		return &codeError{exitStore, fmt.Errorf("there is no store in %q; name the directory of one", dir)}
+	}
+	fmt.Fprintln(a.err, "there is no store yet in "+dir)
+	return nil
+}
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // verify adds to a report what can be found only by the process that has the store itself: every value in it is
@@ -115,7 +128,7 @@ func (a *app) printReport(dir, keyID string, r *host.CheckReport) error {
 		kept = "encrypted with key " + keyID
 	}
 	fmt.Fprintf(a.out, "store    %s, %s\n", dir, kept)
-	fmt.Fprintf(a.out, "checked  %d tasks, %d events, %d modules, %d bytes\n", r.Tasks, r.Events, r.Modules, r.Bytes)
+	fmt.Fprintf(a.out, "checked  %s, %s, %s, %s\n", count(r.Tasks, "task"), count(int(r.Events), "event"), count(r.Modules, "module"), count(int(r.Bytes), "byte"))
 	if len(r.Damage) == 0 {
 		fmt.Fprintln(a.out, "damage   none")
 	}

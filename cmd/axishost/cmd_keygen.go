@@ -37,5 +37,6 @@ func (a *app) keygen(path string) error {
 		}{path, key.ID()})
 	}
 	fmt.Fprintln(a.out, key.ID())
+	fmt.Fprintf(a.err, "the key is in %s; a store that is made now is encrypted with it: %s\n", path, shellLine([]string{"export", "AXISHOST_KEY_FILE=" + path}))
 	return nil
 }

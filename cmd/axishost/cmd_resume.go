@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) resumeCommand() *cobra.Command {
-	f := &modelFlags{}
+	f := &modelFlags{another: true}
 	cmd := &cobra.Command{
 		Use:   "resume [flags] TASK",
 		Short: "Go on with a task that was interrupted or stopped",
@@ -59,7 +59,7 @@ func (a *app) resume(ctx context.Context, f *modelFlags, name string) error {
 	err = a.perform(s, e, f, func(h *host.Host) (*host.Result, error) { return h.Resume(ctx, task.ID) })
 	if err != nil && task.Ended() && !a.json && !isStore(err) {
 		err = &codeError{exitCode(err), fmt.Errorf("%w; a task that has ended (%s) does not go on: see what it did with %s, and run it anew",
-			err, task.Phase, a.showLine(task.ID))}
+			err, task.Phase, a.tasksLine(task.ID, "show"))}
 	}
 	return err
 }

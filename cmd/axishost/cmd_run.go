@@ -20,6 +20,8 @@ type modelFlags struct {
 	model  string
 	config string
 	sets   []string
+	// another tells that a task is resumed, and so asks what the flags name instead of its own model.
+	another bool
 }
 
 func (f *modelFlags) add(cmd *cobra.Command) {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/axishost/axishost/host"
+	"github.com/axishost/axishost/host/control"
+	"github.com/axishost/axishost/store"
 	"github.com/spf13/cobra"
 )
 
@@ -29,6 +32,9 @@ resume can go on, press Ctrl-C there instead.` + exitHelp(exitSucceeded, exitUsa
 }
 
 func (a *app) tasksCancel(ctx context.Context, name, reason string) error {
+	if strings.TrimSpace(reason) == "" {
+		return usage(errors.New("--reason is empty: say why, or leave it out"))
+	}
 	return a.withTask(ctx, name, func(h *host.Host, task host.Summary) error {
 		r, err := h.Cancel(ctx, task.ID, reason)
 		switch {
@@ -59,7 +65,7 @@ func (a *app) tasksRmCommand() *cobra.Command {
 them can be read afterwards. A task that has not ended needs --force; one that is being run is not removed:
 cancel it first. With --json it prints an array of the ids that were removed.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost tasks rm last
-  axishost tasks list --phase failed --until 30d --json | jq -r '.[].id' | xargs axishost tasks rm`,
+  axishost tasks list --phase failed --until 30d --json | jq -r '.[].id' | xargs -r axishost tasks rm`,
 		Args:              some("TASK"),
 		ValidArgsFunction: a.completeTask,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.tasksRm(cmd.Context(), args, force) },
@@ -83,11 +89,20 @@ func (a *app) tasksRm(ctx context.Context, names []string, force bool) error {
 				err = usage(fmt.Errorf("task %s has not ended; cancel it, or add --force", id))
 			}
 			if err != nil {
-				return errors.Join(a.removed(ctx, h, ids[:i]), a.busy(err))
+				return errors.Join(a.removed(ctx, h, ids[:i]), a.cancelFirst(err))
 			}
 		}
 		return a.removed(ctx, h, ids)
 	})
+}
+
+// cancelFirst adds to the error of a task that is being run what to do before it can be removed.
+func (a *app) cancelFirst(err error) error {
+	var busy *control.BusyError
+	if errors.As(err, &busy) {
+		return fmt.Errorf("%w; cancel it first: %s", err, a.tasksLine(busy.Task, "cancel"))
+	}
+	return err
 }
 
 // findAll finds every task before one is touched: a misspelt one keeps the others.
@@ -113,6 +128,10 @@ func (a *app) removed(ctx context.Context, h *host.Host, ids []string) error {
 		return nil
 	}
 	err := h.Compact(ctx)
+	var corrupt *store.CorruptError
+	if errors.As(err, &corrupt) || errors.Is(err, store.ErrFailed) {
+		err = fmt.Errorf("removed; but the store is damaged, and keeps the space and perhaps the texts: restore a backup (%w)", err)
+	}
 	if a.json {
 		return errors.Join(a.printJSON(ids), err)
 	}

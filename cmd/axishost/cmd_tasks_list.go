@@ -27,13 +27,14 @@ func (a *app) tasksListCommand() *cobra.Command {
 		Short: "List tasks, oldest first",
 		Long: `list prints a line for each task. A task that has not ended and that no process runs is shown as stopped:
 resume goes on with it. With --json it prints an array of objects with the fields id, phase, created (RFC 3339,
-UTC), recipe (empty: the base machine), model, task (its first 256 bytes) and process (that runs it on this
-machine; 0: none).
+UTC), recipe (empty: the base machine), model, task (its first 256 bytes), process (that runs it on this
+machine; 0: none) and state (running, stopped or ended).
 
-The phases are ` + strings.Join(host.Phases(), ", ") + `;
-and for --phase also running and stopped: not ended, with and without a process.
+The phases are created; planning (the model is asked), ready and executing (tools are about to run, and run),
+observing (their results are taken in), cancelling; and, of a task that has ended, succeeded, partial, failed and
+cancelled. --phase also takes running and stopped: not ended, with and without a process.
 
-A time is a date (2026-11-30), a date and time (2026-11-30T14:00, in the zone of the machine), RFC 3339, or an
+A time is a date (2026-11-30) or a date and time (2026-11-30T14:00), in UTC as in the table, or RFC 3339, or an
 age: 90m, 36h, 7d.` + exitHelp(exitSucceeded, exitUsage, exitStore),
 		Example: `  axishost tasks list
   axishost tasks list --phase failed,partial --since 7d
@@ -78,11 +79,12 @@ func (a *app) tasksList(ctx context.Context, f *listFlags) error {
 	case err != nil:
 		return err
 	case a.json:
-		return a.printJSON(tasks)
+		return a.printJSON(listed(tasks))
 	case len(tasks) == 0 && f.selects():
 		fmt.Fprintln(a.err, "no such tasks")
 	case len(tasks) == 0:
-		fmt.Fprintln(a.err, "no tasks yet")
+		dir, _ := a.storePath()
+		fmt.Fprintln(a.err, "no tasks yet in "+dir)
 	default:
 		a.printTasks(tasks)
 	}
@@ -150,13 +152,35 @@ func liveness(t *host.Summary) string {
 	}
 }
 
+// entry is a task in JSON.
+type entry struct {
+	host.Summary
+	State string `json:"state"`
+}
+
+func listed(tasks []host.Summary) []entry {
+	out := make([]entry, len(tasks))
+	for i := range tasks {
+		out[i] = entry{tasks[i], state(&tasks[i])}
+	}
+	return out
+}
+
+// state says whether a task is being run, stopped, or has ended.
+func state(t *host.Summary) string {
+	if s := liveness(t); s != "" {
+		return s
+	}
+	return "ended"
+}
+
 // timeFlag reads a time or an age.
 func timeFlag(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+		if t, err := time.Parse(layout, text); err == nil {
 			return t, nil
 		}
 	}

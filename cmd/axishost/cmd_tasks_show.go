@@ -12,17 +12,22 @@ import (
 )
 
 func (a *app) tasksShowCommand() *cobra.Command {
-	return &cobra.Command{
+	var follow bool
+	cmd := &cobra.Command{
 		Use:   "show TASK",
 		Short: "Show a task's timeline and answer",
-		Long: `show tells what a task did, as run told it live, and its answer. TASK is an id, the start of one, or "last".
-With --json it prints one object: that of tasks list, and answer, verified and reason.` + exitHelp(exitSucceeded, exitUsage, exitStore),
+		Long: `show tells what a task did, as run told it live, and its answer. With --follow it goes on with what the task
+does, until it has ended or Ctrl-C. TASK is an id, the start of one, or "last". With --json it prints one
+object: that of tasks list, and answer, verified and reason.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost tasks show last
+  axishost tasks show last --follow
   axishost tasks show 01jd3 --json | jq -r .answer`,
 		Args:              one("TASK"),
 		ValidArgsFunction: a.completeTask,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.tasksShow(cmd.Context(), args[0]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.tasksShow(cmd.Context(), args[0], follow) },
 	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show what follows, until the task has ended")
+	return cmd
 }
 
 type eventsFlags struct {
@@ -51,8 +56,14 @@ Ctrl-C. TASK is an id, the start of one, or "last".` + exitHelp(exitSucceeded, e
 	return cmd
 }
 
-func (a *app) tasksShow(ctx context.Context, name string) error {
+func (a *app) tasksShow(ctx context.Context, name string, follow bool) error {
+	if follow && a.json {
+		return usage(errors.New("--follow shows lines for people, and --json one object at the end: use tasks events --follow"))
+	}
 	return a.withTask(ctx, name, func(h *host.Host, task host.Summary) error {
+		if follow {
+			return a.watchTask(ctx, h, task)
+		}
 		told := timeline.New()
 		var lines []timeline.Line
 		err := h.Read(ctx, task.ID, 0, func(e *host.Event) error {
@@ -62,41 +73,76 @@ func (a *app) tasksShow(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		o := told.Outcome()
-		if o == nil {
-			o = &timeline.Outcome{}
-		}
 		if a.json {
-			return a.printJSON(struct {
-				host.Summary
-				Answer   string `json:"answer"`
-				Verified string `json:"verified"`
-				Reason   string `json:"reason"`
-			}{task, o.Answer, o.Verified, o.Reason})
-		}
-		if o.Answer != "" {
-			for i, text := range printableLines(o.Answer) {
-				lines = append(lines, timeline.Line{Label: []string{"answer", ""}[min(i, 1)], Text: text})
-			}
+			return a.printOutcome(task, told.Outcome())
 		}
 		v := newView(a.out)
 		defer v.close()
-		v.print(lines...)
-		switch {
-		case told.Outcome() != nil:
-		case task.Process != 0:
-			fmt.Fprintf(a.err, "the task is being run by process %d; follow it with: %s\n", task.Process, a.followLine(task.ID))
-		default:
-			fmt.Fprintln(a.err, "the task has not ended; go on with: "+a.resumeLine(&modelFlags{}, task.ID))
+		v.print(append(lines, answerLines(told.Outcome())...)...)
+		if told.Outcome() == nil {
+			a.howToGoOn(task)
 		}
 		return nil
 	})
 }
 
-// followLine is the command line that follows a task.
-func (a *app) followLine(id string) string {
-	return shellLine(append(append([]string{a.program(), "tasks", "events", "--follow"}, a.globalWords()...), id))
+// watchTask shows what a task does until it has ended.
+func (a *app) watchTask(ctx context.Context, h *host.Host, task host.Summary) error {
+	if !task.Ended() && task.Process == 0 {
+		a.howToGoOn(task)
+	}
+	told := timeline.New()
+	v := newView(a.out)
+	defer v.close()
+	return h.Follow(ctx, task.ID, 0, func(e *host.Event) error {
+		v.print(told.Event(e)...)
+		v.print(answerLines(told.Outcome())...)
+		return a.out.err
+	})
 }
+
+// printOutcome prints a task and what it came to as JSON.
+func (a *app) printOutcome(task host.Summary, o *timeline.Outcome) error {
+	if o == nil {
+		o = &timeline.Outcome{}
+	}
+	return a.printJSON(struct {
+		entry
+		Answer   string `json:"answer"`
+		Verified string `json:"verified"`
+		Reason   string `json:"reason"`
+	}{entry{task, state(&task)}, o.Answer, o.Verified, o.Reason})
+}
+
+// answerLines are the lines of an answer; none without one.
+func answerLines(o *timeline.Outcome) []timeline.Line {
+	if o == nil || o.Answer == "" {
+		return nil
+	}
+	var lines []timeline.Line
+	for i, text := range printableLines(o.Answer) {
+		lines = append(lines, timeline.Line{Label: []string{"answer", ""}[min(i, 1)], Text: text})
+	}
+	return lines
+}
+
+// howToGoOn says who runs a task that has not ended, or how to go on with it.
+func (a *app) howToGoOn(task host.Summary) {
+	if task.Process != 0 {
+		fmt.Fprintf(a.err, "the task is being run by process %d; follow it with: %s\n", task.Process, a.followLine(task.ID))
+		return
+	}
+	fmt.Fprintln(a.err, "the task has not ended, and no process runs it; go on with: "+a.resumeLine(&modelFlags{}, task.ID))
+}
+
+// tasksLine is the command line of a command of tasks.
+func (a *app) tasksLine(id string, command ...string) string {
+	words := append([]string{a.program(), "tasks"}, command...)
+	return shellLine(append(append(words, a.anywhereWords()...), id))
+}
+
+// followLine is the command line that follows a task.
+func (a *app) followLine(id string) string { return a.tasksLine(id, "show", "--follow") }
 
 // busy adds to the error of a task that another process runs what can be done meanwhile.
 func (a *app) busy(err error) error {
@@ -105,11 +151,6 @@ func (a *app) busy(err error) error {
 		return fmt.Errorf("%w; follow it with: %s", err, a.followLine(busy.Task))
 	}
 	return err
-}
-
-// showLine is the command line that shows a task.
-func (a *app) showLine(id string) string {
-	return shellLine(append(append([]string{a.program(), "tasks", "show"}, a.globalWords()...), id))
 }
 
 // interruptedBy gives the error of an interrupt; nil without one.
@@ -134,6 +175,9 @@ func (a *app) tasksEvents(ctx context.Context, f *eventsFlags, name string) erro
 			return interruptedBy(ctx)
 		}
 		if f.follow {
+			if !task.Ended() && task.Process == 0 {
+				a.howToGoOn(task)
+			}
 			return h.Follow(ctx, task.ID, f.after, print)
 		}
 		return h.Read(ctx, task.ID, f.after, print)

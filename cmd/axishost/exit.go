@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/axishost/axishost/host"
@@ -32,7 +33,11 @@ func exitHelp(codes ...int) string {
 	var b strings.Builder
 	b.WriteString("\n\nExit codes:")
 	for _, code := range codes {
-		fmt.Fprintf(&b, "\n  %3d  %s", code, exitMeaning(code))
+		meaning := exitMeaning(code)
+		if code == exitInterrupted && !slices.Contains(codes, exitStopped) {
+			meaning = "interrupted"
+		}
+		fmt.Fprintf(&b, "\n  %3d  %s", code, meaning)
 	}
 	return b.String()
 }

@@ -27,11 +27,14 @@ func run(through func(store.Log) store.Log) int {
 	return execute(ctx, t, os.Args[1:])
 }
 
-// interruptible gives a context that the first Ctrl-C or TERM ends; a second one exits at once.
+// interruptible gives a context that the first Ctrl-C, TERM or HUP ends; a second one exits at once.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signal.Notify(signals, syscall.SIGHUP) // the terminal has gone
+	}
 	done := make(chan struct{})
 	go func() {
 		for first := true; ; first = false {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,27 +34,55 @@ func (a *app) runLine(f *runFlags, model, task string) string {
 // resumeLine is the command line that goes on with a task. What the task has not pinned goes with it: where
 // its model is. An address with a password in it does not, for the line may end up in a log.
 func (a *app) resumeLine(f *modelFlags, id string) string {
-	words := append([]string{a.program(), "resume"}, a.globalWords()...)
+	words := append([]string{a.program(), "resume"}, a.anywhereWords()...)
 	if f.config != "" {
-		words = append(words, "--config", f.config)
+		words = append(words, "--config", absolute(f.config))
+	}
+	if f.another && f.model != "" {
+		words = append(words, "--model", pinnedName(f.model))
 	}
 	for _, s := range f.sets {
-		if strings.HasPrefix(s, "model.base_url=") && !strings.Contains(s, "@") {
+		named := f.another && strings.HasPrefix(s, "model.name=")
+		if named || strings.HasPrefix(s, "model.base_url=") && !strings.Contains(s, "@") {
 			words = append(words, "--set", s)
 		}
 	}
 	return shellLine(append(words, id))
 }
 
-func (a *app) globalWords() []string {
+// globalWords are the global flags as they were given.
+func (a *app) globalWords() []string { return a.global(a.storeDir) }
+
+// anywhereWords are the global flags so that they mean the same in another directory.
+func (a *app) anywhereWords() []string {
+	dir := a.storeDir
+	if env := os.Getenv("AXISHOST_STORE"); dir == "" && !filepath.IsAbs(env) {
+		dir = env
+	}
+	if dir == "" {
+		return a.global("")
+	}
+	return a.global(absolute(dir))
+}
+
+func (a *app) global(storeDir string) []string {
 	var words []string
-	if a.storeDir != "" {
-		words = append(words, "--store", a.storeDir)
+	if storeDir != "" {
+		words = append(words, "--store", storeDir)
 	}
 	if a.json {
 		words = append(words, "--json")
 	}
 	return words
+}
+
+// absolute makes a path one that means the same in every directory: a line that is printed may be called from
+// another one.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 func shellLine(words []string) string {

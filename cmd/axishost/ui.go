@@ -43,7 +43,7 @@ func newView(out io.Writer) *view {
 func (v *view) events() host.Events {
 	return host.Events{
 		Committed: v.committed,
-		Recalled:  func(e *host.Event) { v.timeline.Event(e) },
+		Recalled:  v.recalled,
 		Compiling: func(plugin string) {
 			v.print(timeline.Line{Kind: timeline.Detail, Text: "compiling " + plugin + " (first use)"})
 		},
@@ -60,6 +60,13 @@ func (v *view) events() host.Events {
 		PluginProgress: func(plugin, text string) {
 			v.print(timeline.Line{Kind: timeline.Detail, Text: plugin + ": " + text})
 		},
+	}
+}
+
+// recalled takes in what a resumed task had done before; of which task it is, is shown.
+func (v *view) recalled(e *host.Event) {
+	if lines := v.timeline.Event(e); e.Seq == 1 {
+		v.print(lines...)
 	}
 }
 

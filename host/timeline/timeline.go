@@ -66,7 +66,7 @@ func (t *Timeline) Event(e *event.Event) []Line {
 	switch p := e.Payload.(type) {
 	case *event.TaskCreated:
 		t.begun = e.Time
-		return []Line{{Plain, "task", header(e.Task, p)}}
+		return []Line{{Plain, "task", header(e.Task, p)}, {Plain, "goal", show(p.Goal)}}
 	case *event.Claimed:
 		if p.Fence > 1 {
 			return []Line{{Notice, "resumed", "by " + show(p.Worker)}}
@@ -87,6 +87,9 @@ func (t *Timeline) Event(e *event.Event) []Line {
 		t.outcome = &Outcome{Reason: p.Reason}
 		return []Line{t.ended(e, "cancelled: "+show(p.Reason))}
 	case *event.ModelFailed:
+		if p.Class == event.ClassLost {
+			return []Line{{Detail, "", "the reply was lost with the process that waited for it; the model is asked again"}}
+		}
 		return []Line{{Notice, "model", "failed: " + show(p.Reason)}}
 	case *event.Decided:
 		return t.decided(p)

@@ -43,6 +43,9 @@ func open(dir string, opts Options) (*Log, error) {
 			return nil, err
 		}
 		dir = canonical
+		if err := makePrivate(dir); err != nil {
+			return nil, err
+		}
 	}
 	fuse := newFuse()
 	db, err := openEngine(dir, engineOptions(opts.FS, fuse))

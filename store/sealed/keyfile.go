@@ -67,11 +67,14 @@ func checkFile(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// NewKeyFile makes a file with a new random key, which its owner alone may read. The file is on disk when it
-// returns. It does not touch a file that exists.
+// NewKeyFile makes a file with a new random key, which its owner alone may read, and the directories above it
+// that are missing. The file is on disk when it returns. It does not touch a file that exists.
 func NewKeyFile(path string) error {
 	key := make([]byte, keyLen)
 	rand.Read(key)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("key file %s: %w", path, cause(err))
+	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("key file %s: %w, and a key that is overwritten is lost: name another path", path, fs.ErrExist)
