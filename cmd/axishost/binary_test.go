@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -189,4 +192,34 @@ func (s *shell) whole(store string, tasks int) {
 	list := s.succeeds("tasks list --json --store " + store)
 	require.Equal(s.t, tasks, strings.Count(list, `"id":`), list)
 	require.Contains(s.t, s.succeeds("doctor --store "+store), "damage   none")
+}
+
+// longScript makes a script of a task that writes about n*size bytes that do not get smaller.
+func longScript(t *testing.T, n, size int) string {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	text := make([]byte, size*3/4)
+	var replies []any
+	for range n {
+		for i := range text {
+			text[i] = byte(random.Uint32())
+		}
+		call := map[string]any{"name": "none", "arguments": map[string]any{"text": base64.StdEncoding.EncodeToString(text)}}
+		replies = append(replies, map[string]any{"tool_calls": []any{call}})
+	}
+	replies = append(replies, map[string]any{"content": "finished"})
+	script, err := json.Marshal(map[string]any{"replies": replies})
+	require.NoError(t, err)
+	return string(script)
+}
+
+// everyCommand are commands that open a store, and would write to it or not.
+var everyCommand = []string{"tasks list", "tasks show last", "resume last --model script:one.yaml", "run --model script:one.yaml x", "doctor"}
+
+// refuses checks that every command is refused on a store, with a line that matches.
+func (s *shell) refuses(store, pattern string) {
+	s.t.Helper()
+	for _, words := range everyCommand {
+		s.run(words+" --store "+store).refused(exitStore, pattern)
+	}
 }

@@ -2,9 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/base64"
-	"encoding/json"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,17 +27,6 @@ func (s *shell) asNobody() {
 	}
 	if err := s.command(s.t.Context(), "--version").Run(); err != nil {
 		s.t.Skipf("NOT TESTED: commands cannot be started as another user here: %v", err)
-	}
-}
-
-// everyCommand are commands that open a store, and would write to it or not.
-var everyCommand = []string{"tasks list", "tasks show last", "resume last --model script:one.yaml", "run --model script:one.yaml x", "doctor"}
-
-// refuses checks that every command is refused on a store, with a line that matches.
-func (s *shell) refuses(store, pattern string) {
-	s.t.Helper()
-	for _, words := range everyCommand {
-		s.run(words+" --store "+store).refused(exitStore, pattern)
 	}
 }
 
@@ -161,25 +147,6 @@ func TestFullDisk(t *testing.T) {
 	s.whole("disk/store", 1)
 	s.succeeds("run --model script:one.yaml two --store disk/store")
 	s.whole("disk/store", 2)
-}
-
-// longScript makes a script of a task that writes about n*size bytes that do not get smaller.
-func longScript(t *testing.T, n, size int) string {
-	t.Helper()
-	random := rand.New(rand.NewPCG(1, 2))
-	text := make([]byte, size*3/4)
-	var replies []any
-	for range n {
-		for i := range text {
-			text[i] = byte(random.Uint32())
-		}
-		call := map[string]any{"name": "none", "arguments": map[string]any{"text": base64.StdEncoding.EncodeToString(text)}}
-		replies = append(replies, map[string]any{"tool_calls": []any{call}})
-	}
-	replies = append(replies, map[string]any{"content": "finished"})
-	script, err := json.Marshal(map[string]any{"replies": replies})
-	require.NoError(t, err)
-	return string(script)
 }
 
 // goesOn checks that a task that the disk stopped is told how to go on with, and then does: the rest of it is
