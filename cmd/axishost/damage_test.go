@@ -67,7 +67,7 @@ func TestDamagedFile(t *testing.T) {
 	const tasks = 3
 	wholeStore(s, tasks)
 	healthy := s.doctor("whole")
-	s.eachHarm("whole", func(name string, s *shell, restore func()) {
+	s.eachHarm("whole", "*", func(name string, s *shell, restore func()) {
 		s.damaged(name, healthy)
 		restore()
 		after := s.doctor(name)
@@ -77,14 +77,15 @@ func TestDamagedFile(t *testing.T) {
 	})
 }
 
-// eachHarm gives a copy of a store to try for each harm to each of its files. restore makes that file what it was.
-func (s *shell) eachHarm(store string, try func(name string, s *shell, restore func())) {
+// eachHarm gives a copy of a store to try for each harm to each of its files of the pattern. restore makes that
+// file what it was.
+func (s *shell) eachHarm(store, pattern string, try func(name string, s *shell, restore func())) {
 	files, err := os.ReadDir(s.path(store))
 	require.NoError(s.t, err)
 	for _, f := range files {
 		info, err := f.Info()
 		require.NoError(s.t, err)
-		if f.Name() == "LOCK" || !info.Mode().IsRegular() {
+		if chosen, _ := filepath.Match(pattern, f.Name()); !chosen || f.Name() == "LOCK" || !info.Mode().IsRegular() {
 			continue
 		}
 		before, err := os.ReadFile(filepath.Join(s.path(store), f.Name()))
@@ -108,8 +109,8 @@ func (s *shell) eachHarm(store string, try func(name string, s *shell, restore f
 	}
 }
 
-// TestDamagedAfterKill damages each file of a store that a kill left in the middle of a task. What was at rest
-// before is there whenever anything is; damage at the end of the write-ahead log looks like what a kill cut off.
+// TestDamagedAfterKill damages the write-ahead log that a kill left in the middle of a task. What was at rest
+// before is there whenever anything is; damage at the end of the log looks like what the kill cut off.
 func TestDamagedAfterKill(t *testing.T) {
 	s := newShell(t)
 	const atRest = 2
@@ -118,7 +119,7 @@ func TestDamagedAfterKill(t *testing.T) {
 	s.killAt("turn 4 ", "run --model script:long.yaml killed --store whole")
 	require.NoError(t, os.Rename(s.path("whole"), s.path("killed")))
 	_ = os.Remove(filepath.Join(s.path("killed"), "control.sock"))
-	s.eachHarm("killed", func(name string, s *shell, _ func()) {
+	s.eachHarm("killed", "*[0-9].log", func(name string, s *shell, _ func()) {
 		s.doctor(name)
 		list := s.run("tasks list --json --store " + name)
 		if list.code == 0 {

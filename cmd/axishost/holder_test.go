@@ -62,7 +62,7 @@ func TestGarbageOnTheSocket(t *testing.T) {
 		require.NoError(t, os.CopyFS(s.path(name), os.DirFS(s.path("store"))))
 		return s.in(t)
 	}
-	s.env = append(s.env, "AXISHOST_STORE_WAIT=300ms")
+	s.env = append(s.env, "AXISHOST_STORE_WAIT=200ms")
 	fakes := []struct {
 		name string
 		do   func(c net.Conn)
