@@ -80,10 +80,8 @@ func TestAnswersOfNoUse(t *testing.T) {
 		does   string
 		answer http.HandlerFunc
 	}{
-		"junk": {garbled, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "junk") }},
-		"a page": {garbled, func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, "<html>\n\n</html>", http.StatusTeapot)
-		}},
+		"junk":   {garbled, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "junk") }},
+		"a page": {garbled, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>\n\n</html>", http.StatusTeapot) }},
 		"endless": {garbled, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)
 			endless(w, strings.Repeat("junk", 1<<10))
