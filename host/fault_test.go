@@ -33,6 +33,9 @@ type faulty struct {
 func TestFaultAtEveryWrite(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
 	for i, s := range scenes() {
+		if raced && i == 0 && !*crashAll {
+			continue // its guests take long, and the others show the same
+		}
 		f := &faulty{scene: &s, sub: s.sub(t)}
 		name := s.name
 		if i == 2 {

@@ -36,7 +36,7 @@ func TestManyHosts(t *testing.T) {
 		for g := range uint64(6) {
 			chance := rand.New(rand.NewPCG(seed, g))
 			all.Go(func() {
-				for range 25 {
+				for range 20 {
 					m.step(chance)
 				}
 			})

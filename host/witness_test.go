@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"flag"
-	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -199,7 +198,7 @@ func lines(t testing.TB, events []*Event) []string {
 	for i, e := range events {
 		line, err := EventJSON(e)
 		require.NoError(t, err)
-		out[i] = fmt.Sprintf("%s", line)
+		out[i] = string(line)
 	}
 	return out
 }
