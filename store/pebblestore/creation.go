@@ -3,7 +3,6 @@ package pebblestore
 import (
 	"strings"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -17,24 +16,20 @@ const (
 
 // clearCreation makes a directory usable whose creation was cut short by a crash, which kept the marker of the
 // manifest and lost the manifest: the engine does not open that. Nothing was ever committed there, since the
-// format marker comes later. It says whether the directory was such a one; every other is left alone.
-func clearCreation(fs vfs.FS, dir string) (bool, error) {
-	lock, err := pebble.LockDirectory(dir, fs)
-	if err != nil {
-		return false, err
-	}
-	defer lock.Close()
+// format marker comes later. It says whether the directory was such a one; every other is left alone. The caller
+// has the directory's lock.
+func clearCreation(fs vfs.FS, dir string) bool {
 	names, err := fs.List(dir)
 	if err != nil {
-		return false, err
+		return false
 	}
 	markers := danglingMarkers(names)
 	for _, name := range markers {
-		if err := fs.Remove(fs.PathJoin(dir, name)); err != nil {
-			return false, err
+		if fs.Remove(fs.PathJoin(dir, name)) != nil {
+			return false
 		}
 	}
-	return len(markers) > 0, nil
+	return len(markers) > 0
 }
 
 // danglingMarkers gives the markers of manifests, when none of the manifests is there and neither is anything

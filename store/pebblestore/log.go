@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 
@@ -14,6 +15,7 @@ import (
 // Log is an event log in a directory. Open makes one; Close it to let go of the directory.
 type Log struct {
 	db   *pebble.DB
+	lock io.Closer // on the directory
 	fuse *fuse
 	seal func() // makes damage to the directory at rest be found
 
@@ -74,7 +76,7 @@ func (l *Log) Close() error {
 		if l.written.Load() {
 			flush(l.db, l.fuse)
 		}
-		if err := l.db.Close(); err != nil {
+		if err := closeEngine(l.db, l.lock); err != nil {
 			l.fuse.blow(fmt.Errorf("closing: %w", err))
 		}
 		if l.closeErr = l.fuse.err(); l.closeErr == nil {

@@ -2,10 +2,8 @@ package pebblestore
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -31,16 +29,9 @@ const (
 // closed, and a checksum of that. Without it damage to the last edit could not be told from a crash.
 const sumFile = "manifest.sum"
 
-// checkManifest says what is damaged in the manifest of a directory that has one.
+// checkManifest says what is damaged in the manifest of a directory that has one. The caller has the directory's
+// lock.
 func checkManifest(fsys vfs.FS, dir string) error {
-	if _, err := fsys.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	lock, err := pebble.LockDirectory(dir, fsys)
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
 	names, err := fsys.List(dir)
 	if err != nil {
 		return err

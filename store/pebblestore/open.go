@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -48,7 +49,7 @@ func open(dir string, opts Options) (*Log, error) {
 		}
 	}
 	fuse := newFuse()
-	db, err := openEngine(dir, engineOptions(opts.FS, fuse))
+	db, lock, err := openEngine(dir, engineOptions(opts.FS, fuse))
 	if err != nil {
 		// What the fuse has is the cause; what the engine says may follow from it.
 		return nil, firstError(fuse.first(), oneLine(engineError(err)))
@@ -59,11 +60,12 @@ func open(dir string, opts Options) (*Log, error) {
 		err = nil
 	}
 	if err = firstError(fuse.first(), err); err != nil {
-		_ = db.Close()
+		_ = closeEngine(db, lock)
 		return nil, oneLine(err)
 	}
 	return &Log{
 		db:       db,
+		lock:     lock,
 		fuse:     fuse,
 		seal:     func() { sealManifest(opts.FS, dir) },
 		readOnly: unreadable,
@@ -73,18 +75,42 @@ func open(dir string, opts Options) (*Log, error) {
 	}, nil
 }
 
-func openEngine(dir string, opts *pebble.Options) (*pebble.DB, error) {
+// openEngine opens the engine, and gives the lock on the directory to be closed after it. One lock is held from
+// the first look into the directory on: where very many processes want it, no other comes between.
+func openEngine(dir string, opts *pebble.Options) (*pebble.DB, io.Closer, error) {
+	if _, err := opts.FS.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		db, err := pebble.Open(dir, opts) // makes the directory, and makes that durable
+		return db, nopCloser{}, err
+	}
+	lock, err := pebble.LockDirectory(dir, opts.FS)
+	if err != nil {
+		return nil, nil, err
+	}
+	opts.Lock = lock
 	if err := checkManifest(opts.FS, dir); err != nil {
-		return nil, err
+		_ = lock.Close()
+		return nil, nil, err
 	}
 	db, err := pebble.Open(dir, opts)
-	if err == nil {
-		return db, nil
+	if err != nil && clearCreation(opts.FS, dir) {
+		db, err = pebble.Open(dir, opts)
 	}
-	if cleared, cerr := clearCreation(opts.FS, dir); cerr != nil || !cleared {
-		return nil, err
+	if err != nil {
+		_ = lock.Close()
+		return nil, nil, err
 	}
-	return pebble.Open(dir, opts)
+	return db, lock, nil
+}
+
+// nopCloser stands for the lock that the engine took itself.
+type nopCloser struct{}
+
+func (nopCloser) Close() error { return nil }
+
+// closeEngine closes the engine, and lets go of the directory.
+func closeEngine(db *pebble.DB, lock io.Closer) error {
+	err := db.Close()
+	return firstError(err, lock.Close())
 }
 
 // engineOptions are the engine's options: its own defaults but for what a log of modest size on one machine
