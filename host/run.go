@@ -178,6 +178,11 @@ func (h *Host) fold(ctx context.Context, id string) (*core.State, error) {
 func (h *Host) pinned(ctx context.Context, id string, created *event.TaskCreated) (*plugins.Inspection, []*plugins.Inspection, error) {
 	fetch := func(p *event.Plugin) (*plugins.Inspection, error) {
 		b, err := h.opts.Log.Blob(ctx, id, p.Digest)
+		if errors.Is(err, store.ErrNotFound) {
+			if _, gone := h.opts.Log.Head(ctx, id); errors.Is(gone, store.ErrNotFound) {
+				return nil, fmt.Errorf("task %s: %w", id, ErrDeleted)
+			}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("module of plugin %q of task %s: %w", p.Name, id, err)
 		}

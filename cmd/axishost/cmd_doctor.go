@@ -36,14 +36,15 @@ func (a *app) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.openStore(ctx, storeOptions{mustExist: true})
-	if err != nil {
-		return err
-	}
-	if s == nil {
-		return a.noStore(dir)
-	}
-	defer s.close()
+	return a.withStore(ctx, storeOptions{mustExist: true}, func(s *sharedStore) error {
+		if s == nil {
+			return a.noStore(dir)
+		}
+		return a.check(ctx, s, dir)
+	})
+}
+
+func (a *app) check(ctx context.Context, s *sharedStore, dir string) error {
 	h, err := s.host(host.Options{})
 	if err != nil {
 		return err

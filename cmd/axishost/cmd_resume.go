@@ -37,26 +37,28 @@ func (a *app) resume(ctx context.Context, f *modelFlags, name string) error {
 			return usage(fmt.Errorf("--set %q: a task keeps the configuration that it was begun with; only model.name and model.base_url can be set", s))
 		}
 	}
-	s, err := a.openStore(ctx, storeOptions{mustExist: true})
-	if err != nil {
-		return err
-	}
-	if s == nil {
-		return a.emptyStore(name)
-	}
-	defer s.close()
-	task, err := a.find(ctx, s, name)
-	if err != nil {
-		return err
-	}
+	return a.withStore(ctx, storeOptions{mustExist: true}, func(s *sharedStore) error {
+		if s == nil {
+			return a.emptyStore(name)
+		}
+		task, err := a.find(ctx, s, name)
+		if err != nil {
+			return err
+		}
+		return a.resumeTask(ctx, s, f, task)
+	})
+}
+
+func (a *app) resumeTask(ctx context.Context, s *sharedStore, f *modelFlags, task host.Summary) error {
 	e := &endpoint{}
 	if !task.Ended() {
+		var err error
 		if e, err = a.pinnedModel(f, task); err != nil {
 			return err
 		}
 		defer e.close()
 	}
-	err = a.perform(s, e, f, func(h *host.Host) (*host.Result, error) { return h.Resume(ctx, task.ID) })
+	err := a.perform(s, e, f, func(h *host.Host) (*host.Result, error) { return h.Resume(ctx, task.ID) })
 	if err != nil && task.Ended() && !a.json && !isStore(err) {
 		err = &codeError{exitCode(err), fmt.Errorf("%w; a task that has ended (%s) does not go on: see what it did with %s, and run it anew",
 			err, task.Phase, a.tasksLine(task.ID, "show"))}

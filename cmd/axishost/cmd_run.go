@@ -95,14 +95,11 @@ func (a *app) run(ctx context.Context, f *runFlags, task string) error {
 		return err
 	}
 	defer e.close()
-	s, err := a.openStore(ctx, storeOptions{})
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	return a.perform(s, e, &f.modelFlags, func(h *host.Host) (*host.Result, error) {
-		return h.Run(ctx, host.Submission{
-			Goal: goal, ModelName: pinnedName(merged.Model.Name), Recipe: recipe, Tools: tools, Config: merged.Task,
+	return a.withStore(ctx, storeOptions{}, func(s *sharedStore) error {
+		return a.perform(s, e, &f.modelFlags, func(h *host.Host) (*host.Result, error) {
+			return h.Run(ctx, host.Submission{
+				Goal: goal, ModelName: pinnedName(merged.Model.Name), Recipe: recipe, Tools: tools, Config: merged.Task,
+			})
 		})
 	})
 }

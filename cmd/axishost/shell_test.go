@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"testing"
 
@@ -47,7 +48,9 @@ func TestCommandLines(t *testing.T) {
 	}
 	assert.Equal(t, "axishost run --store 'a b' --recipe r.wasm --tool t.wasm --tool 'u v.wasm' --model m --config c.yaml"+
 		" --set model.base_url=http://h/v1 --set limits.parallel_tools=2 -- -x", a.runLine(f, "m", "-x"))
-	assert.Equal(t, "axishost resume --store 'a b' --config c.yaml --set model.base_url=http://h/v1 01abc", a.resumeLine(&f.modelFlags, "01abc"))
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	assert.Equal(t, "axishost resume --store '"+here+"/a b' --config "+here+"/c.yaml --set model.base_url=http://h/v1 01abc", a.resumeLine(&f.modelFlags, "01abc"))
 	assert.Equal(t, "axishost run --json --model m -", (&app{json: true}).runLine(&runFlags{}, "m", "-"))
 
 	secret := &modelFlags{sets: []string{"model.base_url=http://me:secret@h/v1"}}

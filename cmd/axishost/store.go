@@ -70,6 +70,10 @@ func (a *app) openStore(ctx context.Context, o storeOptions) (*sharedStore, erro
 		return nil, &codeError{exitStore, err}
 	}
 	log, err := sealed.Open(ctx, shared, sealed.Options{Key: key})
+	if err != nil && ctx.Err() != nil {
+		_ = shared.Close()
+		return nil, host.ErrInterrupted
+	}
 	if err != nil {
 		_ = shared.Close()
 		return nil, fmt.Errorf("opening the log in %q: %w", dir, err)
@@ -115,10 +119,13 @@ func patience() (time.Duration, error) {
 	return wait, nil
 }
 
-func (s *sharedStore) close() {
-	if s != nil {
-		_ = s.log.Close()
+// close lets go of the store. Everything that was committed is on disk by then; an error tells that the store
+// has failed since, or is gone.
+func (s *sharedStore) close() error {
+	if err := s.log.Close(); err != nil {
+		return &codeError{exitStore, fmt.Errorf("closing the store: %w", err)}
 	}
+	return nil
 }
 
 // host makes a host on the store.
@@ -127,9 +134,8 @@ func (s *sharedStore) host(opts host.Options) (*host.Host, error) {
 	return host.Open(opts)
 }
 
-// reading gives a host that runs nothing to do; a nil one when there is no store yet.
-func (a *app) reading(ctx context.Context, o storeOptions, do func(h *host.Host) error) error {
-	o.mustExist = true
+// withStore opens the store for as long as do runs; do gets nil when there is none and it must exist.
+func (a *app) withStore(ctx context.Context, o storeOptions, do func(s *sharedStore) error) error {
 	s, err := a.openStore(ctx, o)
 	if err != nil {
 		return err
@@ -137,12 +143,26 @@ func (a *app) reading(ctx context.Context, o storeOptions, do func(h *host.Host)
 	if s == nil {
 		return do(nil)
 	}
-	defer s.close()
-	h, err := s.host(host.Options{})
-	if err != nil {
-		return err
+	err = do(s)
+	if closing := s.close(); err == nil {
+		err = closing
 	}
-	return do(h)
+	return err
+}
+
+// reading gives a host that runs nothing to do; a nil one when there is no store yet.
+func (a *app) reading(ctx context.Context, o storeOptions, do func(h *host.Host) error) error {
+	o.mustExist = true
+	return a.withStore(ctx, o, func(s *sharedStore) error {
+		if s == nil {
+			return do(nil)
+		}
+		h, err := s.host(host.Options{})
+		if err != nil {
+			return err
+		}
+		return do(h)
+	})
 }
 
 // withTask finds the task that name stands for, and gives it to do.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -146,7 +147,41 @@ func (c *client) call(ctx context.Context, req *request) (*answer, error) {
 	return c.callUnbounded(ctx, req)
 }
 
-// callUnbounded is call for what may rightly take long.
+// callLong is call for what may rightly take long, as long as the other process is alive.
+func (c *client) callLong(ctx context.Context, req *request) (*answer, error) {
+	ctx, stop := c.attended(ctx)
+	defer stop()
+	return c.callUnbounded(ctx, req)
+}
+
+// attended gives a ctx that ends when the other process does not answer any more: it is asked from time to time
+// whether it is there.
+func (c *client) attended(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		ticker := time.NewTicker(c.patience / 2)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			ask, done := context.WithTimeoutCause(ctx, c.patience, &hungError{})
+			var hung *hungError
+			if errors.As(c.get(ask, &hello{}), &hung) {
+				cancel(hung)
+			}
+			done()
+		}
+	})
+	return ctx, func() {
+		cancel(nil)
+		asking.Wait()
+	}
+}
+
 func (c *client) callUnbounded(ctx context.Context, req *request) (*answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -238,7 +273,7 @@ func (c *client) List(ctx context.Context, q store.Query) ([]store.Head, error) 
 }
 
 func (c *client) Watch(ctx context.Context, task string, after uint64) (uint64, error) {
-	a, err := c.callUnbounded(ctx, &request{Method: methodWatch, Task: task, Seq: after})
+	a, err := c.callLong(ctx, &request{Method: methodWatch, Task: task, Seq: after})
 	if err != nil {
 		return 0, err
 	}
@@ -254,7 +289,7 @@ func (c *client) Delete(ctx context.Context, task string, expected uint64) error
 }
 
 func (c *client) Compact(ctx context.Context) error {
-	_, err := c.callUnbounded(ctx, &request{Method: methodCompact})
+	_, err := c.callLong(ctx, &request{Method: methodCompact})
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,4 +152,61 @@ func TestPatienceIsForEachProcess(t *testing.T) {
 	}})
 	require.NoError(t, err, "after %d others", calls)
 	require.NoError(t, log.Close())
+}
+
+// TestHungDuringALongCall: a process that has the store and hangs is named by calls that may take long, too.
+func TestHungDuringALongCall(t *testing.T) {
+	for name, call := range map[string]func(log *Log) error{
+		"watch": func(log *Log) error {
+			_, err := log.Watch(context.Background(), "t", 0)
+			return err
+		},
+		"compact": func(log *Log) error { return log.Compact(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, err := listen(dir)
+			require.NoError(t, err)
+			var greeted atomic.Bool
+			release := make(chan struct{})
+			web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !greeted.Swap(true) { // it says hello, and then nothing any more
+					_, _ = io.WriteString(w, `{"protocol": 1, "version": "test", "pid": 12}`)
+					return
+				}
+				<-release
+			})}
+			go func() { _ = web.Serve(s) }()
+			defer web.Close()
+			defer close(release)
+			log, err := Open(t.Context(), Options{Dir: dir, Open: memory(), Patience: 60 * time.Millisecond})
+			require.NoError(t, err)
+			err = call(log)
+			require.ErrorIs(t, err, store.ErrInUse)
+			require.ErrorContains(t, err, "does not answer")
+			require.NoError(t, log.Close())
+		})
+	}
+}
+
+// TestCloseIsNotHeldUp: a process that was stopped in the middle of a request does not keep the one that has the
+// store from closing it.
+func TestCloseIsNotHeldUp(t *testing.T) {
+	dir := t.TempDir()
+	log := share(t, dir, memory())
+	conn, err := net.Dial("unix", filepath.Join(dir, socketName))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "POST /1/call HTTP/1.1\r\nHost: store\r\nContent-Length: 1000\r\n\r\nabc")
+	require.NoError(t, err)
+	server := log.Own()
+	require.NotNil(t, server)
+	closed := make(chan error, 1)
+	go func() { closed <- log.Close() }()
+	select {
+	case err := <-closed:
+		require.NoError(t, err)
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "Close is held up")
+	}
 }

@@ -69,11 +69,29 @@ func (s *server) Close() error {
 	s.closing = true
 	s.mu.Unlock()
 	s.stop() // watches and holds end
-	s.serving.Wait()
-	_ = s.http.Close()
+	served := make(chan struct{})
+	go func() {
+		s.serving.Wait()
+		close(served)
+	}()
+	grace := time.NewTimer(closeGrace)
+	defer grace.Stop()
+	select {
+	case <-served:
+	case <-grace.C: // a process was stopped in the middle of what it sends or reads
+	}
+	_ = s.http.Close() // which ends that
+	<-served
 	<-s.done
 	return s.Log.Close()
 }
+
+// closeGrace is how long others have to take the answers that are under way, once the store is to be closed.
+// They take moments; one that does not read keeps nobody longer.
+const closeGrace = 2 * time.Second
+
+// bodyPatience is how long a request may take to arrive: the largest takes a second, over memory.
+const bodyPatience = 30 * time.Second
 
 // during makes a handler one that Close waits for. What comes after Close is told that the store is closed.
 func (s *server) during(handle http.HandlerFunc) http.HandlerFunc {
@@ -99,7 +117,10 @@ func (s *server) hello(w http.ResponseWriter, _ *http.Request) {
 // receive reads a request; nil after it has answered that it is none.
 func receive(w http.ResponseWriter, r *http.Request) *request {
 	_, dec := encoding()
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Now().Add(bodyPatience))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_ = conn.SetReadDeadline(time.Time{}) // what follows may wait as long as it likes
 	req := &request{}
 	if err == nil {
 		err = dec.Unmarshal(body, req)

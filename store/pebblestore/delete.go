@@ -46,8 +46,11 @@ func (l *Log) Delete(ctx context.Context, task string, expected uint64) error {
 	return l.fuse.err()
 }
 
-// clearTask adds the deletion of all that a task has to batch.
+// clearTask adds the deletion of all that a task has to batch, and that its bytes are to go too.
 func clearTask(batch *pebble.Batch, task string) error {
+	if err := put(batch, purgeKey(task), 0, func([]byte) {}); err != nil {
+		return err
+	}
 	if err := batch.Delete(headKey(task), nil); err != nil {
 		return err
 	}
@@ -60,6 +63,19 @@ func clearTask(batch *pebble.Batch, task string) error {
 	return nil
 }
 
+// whileCompacting gives a ctx that ends with the engine's compactions: it would wait for a turn that does not come.
+func (l *Log) whileCompacting(ctx context.Context) (context.Context, context.CancelFunc) {
+	within, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-l.fuse.compactions.stopped:
+			cancel()
+		case <-within.Done():
+		}
+	}()
+	return within, cancel
+}
+
 // Compact implements store.Log. Damage that it meets ends it, and all compactions: *store.CorruptError.
 func (l *Log) Compact(ctx context.Context) error {
 	if err := l.enter(ctx); err != nil {
@@ -70,16 +86,9 @@ func (l *Log) Compact(ctx context.Context) error {
 	if err := l.fuse.err(); err != nil {
 		return err
 	}
-	within, cancel := context.WithCancel(ctx)
+	within, cancel := l.whileCompacting(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-l.fuse.compactions.stopped: // the engine would wait for a turn that does not come
-			cancel()
-		case <-within.Done():
-		}
-	}()
-	err := l.db.Compact(within, []byte{0}, []byte{0xff}, true)
+	err := l.compactAll(within)
 	if failed := l.fuse.err(); failed != nil {
 		return failed
 	}

@@ -24,6 +24,7 @@
 //	h <task>                   the task's head
 //	r <task> 00 <seq, 8 bytes> a record
 //	b <task> 00 <key>          a blob
+//	p <task>                   the task was deleted, and its bytes may still be in the files (purge.go)
 //
 // Numbers are big-endian, so that records lie in order of sequence number and heads in order of task id.
 // A value begins with the CRC-32C (4 bytes) of its key and of what follows:
@@ -32,6 +33,7 @@
 //	h   last sequence number, 8 bytes; fence, 8 bytes; label, after its length in a byte; index entry, the rest
 //	r   the record
 //	b   the blob
+//	p   nothing
 //
 // Beside the engine's files there is manifest.sum, which tells damage to the engine's manifest from a crash: see
 // manifest.go.

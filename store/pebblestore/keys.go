@@ -14,6 +14,7 @@ const (
 	kindHead   = 'h'
 	kindRecord = 'r'
 	kindBlob   = 'b'
+	kindPurge  = 'p'
 )
 
 const (
@@ -23,6 +24,11 @@ const (
 )
 
 func formatKey() []byte { return []byte{kindFormat} }
+
+// purgeKey is there while something of a deleted task may still lie in the files.
+func purgeKey(task string) []byte {
+	return append([]byte{kindPurge}, task...)
+}
 
 func headKey(task string) []byte {
 	return append([]byte{kindHead}, task...)

@@ -76,6 +76,9 @@ func (l *Log) Close() error {
 		if l.written.Load() {
 			flush(l.db, l.fuse)
 		}
+		if l.purge() {
+			flush(l.db, l.fuse)
+		}
 		if err := closeEngine(l.db, l.lock); err != nil {
 			l.fuse.blow(fmt.Errorf("closing: %w", err))
 		}

@@ -195,6 +195,8 @@ func advice(err error) string {
 		return "; free some space, or name a directory on another disk"
 	case errors.Is(err, syscall.EFBIG):
 		return "; allow larger files (ulimit -f), or name a directory on another disk"
+	case errors.Is(err, syscall.EMFILE):
+		return "; allow more open files (ulimit -n)"
 	case pebble.IsCorruptionError(err), isIncomplete(err):
 		return "; restore it from a backup, or name another directory"
 	default:
