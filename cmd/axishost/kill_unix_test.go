@@ -53,7 +53,7 @@ func TestKillBetweenAnyTwoEvents(t *testing.T) {
 		pack(t, filepath.Join(dir, name), raw, filepath.Join(source, "axis.json"))
 	}
 	run := func(n int, args ...string) (stdout, stderr string, err error) {
-		name := "axishost"
+		name := builtBinary(t)
 		if n > 0 {
 			name = "mortal"
 		}
@@ -67,6 +67,8 @@ func TestKillBetweenAnyTwoEvents(t *testing.T) {
 	}
 	begin := []string{"run", "--recipe", filepath.Join(dir, "boxed.wasm"), "--tool", filepath.Join(dir, "witness.wasm"),
 		"--model", "script:testdata/kill.yaml", "x"}
+	_, said, err := run(0, begin...) // compiles, without the race detector
+	require.NoError(t, err, said)
 	for n := 1; ; n++ {
 		out, said, err := run(n, begin...)
 		if err == nil { // it ended within n commits: every place was tried

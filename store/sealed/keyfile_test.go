@@ -39,9 +39,10 @@ func TestNewKeyFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, text, again)
 
-	err = NewKeyFile(filepath.Join(dir, "none", "key"))
-	require.ErrorIs(t, err, fs.ErrNotExist)
-	require.Equal(t, 1, strings.Count(err.Error(), "none"), "the path is said once: %v", err)
+	require.NoError(t, NewKeyFile(filepath.Join(dir, "new", "place", "key")), "the directories are made")
+	err = NewKeyFile(filepath.Join(one, "key"))
+	require.ErrorIs(t, err, syscall.ENOTDIR)
+	require.Equal(t, 1, strings.Count(err.Error(), one), "the path is said once: %v", err)
 }
 
 func TestKeyFileText(t *testing.T) {

@@ -144,23 +144,6 @@ func TestPlainStoresRecordsAsTheyAre(t *testing.T) {
 	require.Equal(t, "blob of it", string(c.Blobs[0].Value), "the caller's commit is not changed")
 }
 
-func TestOldStoreStaysAsItIs(t *testing.T) {
-	inner := &recorder{Log: memstore.New()}
-	require.NoError(t, inner.Commit(t.Context(), full("t", 0, "old")))
-	for range 2 { // the second one reads what the first has decided
-		log := open(t, inner, Options{})
-		got, err := log.Blob(t.Context(), "t", "key-of-old")
-		require.NoError(t, err)
-		require.Equal(t, "blob of old", string(got))
-		heads, err := log.List(t.Context(), store.Query{})
-		require.NoError(t, err)
-		require.Len(t, heads, 1)
-	}
-	require.Len(t, inner.commits, 2)
-	_, err := Open(t.Context(), inner, modes["encrypted"])
-	require.ErrorIs(t, err, ErrKey)
-}
-
 func TestReservedTask(t *testing.T) {
 	for name, opts := range modes {
 		t.Run(name, func(t *testing.T) {
