@@ -197,45 +197,70 @@ func timeFlag(flag, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, usage(fmt.Errorf("%s %q is neither a time (2026-11-30, 2026-11-30T14:00) nor an age (90m, 36h, 7d)", flag, text))
 }
 
-// printTasks prints the table of tasks. It is laid out by hand: there can be very many.
+// printTasks prints the table of tasks. There can be very many: it is laid out by hand, and nothing is kept of a
+// line.
 func (a *app) printTasks(tasks []host.Summary) {
-	const columns = 6
-	rows := make([][columns]string, 0, len(tasks)+1)
-	rows = append(rows, [columns]string{"ID", "PHASE", "CREATED (UTC)", "RECIPE", "MODEL", "TASK"})
-	var widths [columns]int
+	t := &table{models: map[string]string{}}
+	header := [columns]string{"ID", "PHASE", "CREATED (UTC)", "RECIPE", "MODEL", "TASK"}
+	t.measure(&header)
 	for i := range tasks {
-		rows = append(rows, row(&tasks[i]))
-	}
-	for i := range rows {
-		for j := range columns {
-			widths[j] = max(widths[j], len(rows[i][j]))
-		}
+		t.measure(t.row(&tasks[i]))
 	}
 	w := bufio.NewWriterSize(a.out, 64<<10)
-	gap := strings.Repeat(" ", 2+slices.Max(widths[:]))
-	for i := range rows {
-		for j, cell := range rows[i][:columns-1] {
-			_, _ = w.WriteString(cell)
-			_, _ = w.WriteString(gap[:2+widths[j]-len(cell)])
-		}
-		_, _ = w.WriteString(rows[i][columns-1] + "\n")
+	t.write(w, &header)
+	for i := range tasks {
+		t.write(w, t.row(&tasks[i]))
 	}
 	_ = w.Flush() // a.out remembers what went wrong
 }
 
-func row(t *host.Summary) [6]string {
-	phase, recipe := t.Phase, t.Recipe
-	if liveness(t) == phaseStopped {
+const columns = 6
+
+// table lays lines out.
+type table struct {
+	widths [columns]int
+	line   [columns]string   // the one that is laid out now
+	models map[string]string // as they are shown: there are few
+	day    [32]byte          // room for a time
+}
+
+func (t *table) measure(line *[columns]string) {
+	for i := range line {
+		t.widths[i] = max(t.widths[i], len(line[i]))
+	}
+}
+
+func (t *table) write(w *bufio.Writer, line *[columns]string) {
+	const gap = "                                                                                          "
+	for i, cell := range line[:columns-1] {
+		_, _ = w.WriteString(cell)
+		for n := 2 + t.widths[i] - len(cell); n > 0; n -= len(gap) {
+			_, _ = w.WriteString(gap[:min(n, len(gap))])
+		}
+	}
+	_, _ = w.WriteString(line[columns-1])
+	_ = w.WriteByte('\n')
+}
+
+// row gives the line of a task. It holds until the next one.
+func (t *table) row(task *host.Summary) *[columns]string {
+	phase, recipe := task.Phase, task.Recipe
+	if liveness(task) == phaseStopped {
 		phase = phaseStopped
 	}
 	if recipe == "" {
 		recipe = "-"
 	}
-	created, _ := t.Created.AppendText(make([]byte, 0, 32)) // cannot fail
-	return [6]string{
-		t.ID, phase, string(created[:len("2006-01-02T15:04:05")]), recipe,
-		plugins.Printable(timeline.Model(t.Model), 40), plugins.Printable(oneLine(t.Task), 60),
+	model, known := t.models[task.Model]
+	if !known {
+		model = plugins.Printable(timeline.Model(task.Model), 40)
+		t.models[task.Model] = model
 	}
+	created, _ := task.Created.AppendText(t.day[:0]) // cannot fail
+	t.line = [columns]string{
+		task.ID, phase, string(created[:len("2006-01-02T15:04:05")]), recipe, model, plugins.Printable(oneLine(task.Task), 60),
+	}
+	return &t.line
 }
 
 // oneLine makes all white space of a text single spaces.

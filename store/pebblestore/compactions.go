@@ -51,8 +51,9 @@ type scheduler struct {
 	granting int // calls of the engine under way
 }
 
+// newScheduler makes a scheduler whose turn is taken until Done is called.
 func newScheduler(c *compactions) *scheduler {
-	s := &scheduler{compactions: c}
+	s := &scheduler{compactions: c, busy: true}
 	s.idle = sync.NewCond(&s.mu)
 	return s
 }

@@ -40,6 +40,8 @@ func TestScheduler(t *testing.T) {
 		got, _ := s.TrySchedule()
 		require.Equal(t, want, got)
 	}
+	take(false) // the engine is not open yet
+	s.Done()
 	take(true)
 	take(false) // one at a time
 	db.waiting = 1
@@ -70,6 +72,9 @@ func TestSchedulerClosed(t *testing.T) {
 	db := &queue{waiting: 1}
 	s := newScheduler(newCompactions())
 	s.Register(2, db)
+	db.waiting = 0
+	s.Done()
+	db.waiting = 1
 	started, _ := s.TrySchedule()
 	require.True(t, started)
 	s.Unregister()

@@ -49,7 +49,7 @@ func open(dir string, opts Options) (*Log, error) {
 		}
 	}
 	fuse := newFuse()
-	db, lock, err := openEngine(dir, engineOptions(opts.FS, fuse))
+	db, lock, err := openEngine(dir, engineOptions(opts.FS, fuse), fuse)
 	if err != nil {
 		// What the fuse has is the cause; what the engine says may follow from it.
 		return nil, firstError(fuse.first(), oneLine(engineError(err)))
@@ -77,9 +77,9 @@ func open(dir string, opts Options) (*Log, error) {
 
 // openEngine opens the engine, and gives the lock on the directory to be closed after it. One lock is held from
 // the first look into the directory on: where very many processes want it, no other comes between.
-func openEngine(dir string, opts *pebble.Options) (*pebble.DB, io.Closer, error) {
+func openEngine(dir string, opts *pebble.Options, fuse *fuse) (*pebble.DB, io.Closer, error) {
 	if _, err := opts.FS.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		db, err := pebble.Open(dir, opts) // makes the directory, and makes that durable
+		db, err := openOnce(dir, opts, fuse) // makes the directory, and makes that durable
 		return db, nopCloser{}, err
 	}
 	lock, err := pebble.LockDirectory(dir, opts.FS)
@@ -91,15 +91,26 @@ func openEngine(dir string, opts *pebble.Options) (*pebble.DB, io.Closer, error)
 		_ = lock.Close()
 		return nil, nil, err
 	}
-	db, err := pebble.Open(dir, opts)
+	db, err := openOnce(dir, opts, fuse)
 	if err != nil && clearCreation(opts.FS, dir) {
-		db, err = pebble.Open(dir, opts)
+		db, err = openOnce(dir, opts, fuse)
 	}
 	if err != nil {
 		_ = lock.Close()
 		return nil, nil, err
 	}
 	return db, lock, nil
+}
+
+// openOnce opens the engine, which compacts nothing before it is open: it would wait for that.
+func openOnce(dir string, opts *pebble.Options, fuse *fuse) (*pebble.DB, error) {
+	s := newScheduler(fuse.compactions)
+	opts.Experimental.CompactionScheduler = s
+	db, err := pebble.Open(dir, opts)
+	if err == nil {
+		s.Done()
+	}
+	return db, err
 }
 
 // nopCloser stands for the lock that the engine took itself.
@@ -131,7 +142,6 @@ func engineOptions(fs vfs.FS, fuse *fuse) *pebble.Options {
 	opts.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
 	// A replay reads records one after the other, and most of what a block costs is per block.
 	opts.Levels[0].BlockSize = 16 << 10
-	opts.Experimental.CompactionScheduler = newScheduler(fuse.compactions)
 	return opts // the other levels take over the first one's
 }
 

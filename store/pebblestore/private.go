@@ -4,7 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // makePrivate sees to it that a log in dir, which exists, is nobody else's to read: its files have modes that
@@ -21,7 +22,7 @@ func makePrivate(dir string) error {
 	if err != nil {
 		return err
 	}
-	if len(names) > 0 && !looksLikeLog(dir) {
+	if len(names) > 0 && !slices.ContainsFunc(names, isOfLog) {
 		return errNotEmpty
 	}
 	if info.Mode().Perm()&0o077 == 0 {
@@ -36,8 +37,9 @@ func makePrivate(dir string) error {
 // errNotEmpty: the directory is not empty, and what is in it is no log.
 var errNotEmpty = errors.New("it holds other files and no event log; name a new directory, or an empty one")
 
-// looksLikeLog tells whether an engine has begun to work in dir: its lock file is the first that it makes.
-func looksLikeLog(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, "LOCK"))
-	return err == nil
+// isOfLog tells whether a file is one that an engine leaves: its lock is the first that it makes, and a copy of a
+// log may come without.
+func isOfLog(file os.DirEntry) bool {
+	name := file.Name()
+	return name == "LOCK" || strings.HasPrefix(name, manifestMarker) || strings.HasPrefix(name, formatMarker)
 }
