@@ -133,7 +133,7 @@ func (a *app) perform(s *sharedStore, e *endpoint, f *modelFlags, do func(*host.
 	if r == nil {
 		return a.busy(err)
 	}
-	if e.server != nil && e.server.Failure() != nil {
+	if e.server != nil && e.server.Failure() != nil && r.Phase != "cancelled" && !errors.Is(err, host.ErrDeleted) {
 		err = &host.StoppedError{Task: r.Task, Reason: e.server.Failure().Error()}
 	}
 	return a.report(r, err, f)

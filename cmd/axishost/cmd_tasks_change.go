@@ -62,7 +62,7 @@ func (a *app) tasksRmCommand() *cobra.Command {
 		Use:   "rm TASK...",
 		Short: "Remove tasks for good, with all that is stored of them",
 		Long: `rm removes tasks: their events, prompts, replies, results and plugins, and gives the space back. Nothing of
-them can be read afterwards. A task that has not ended needs --force; one that is being run is not removed:
+them but their ids can be read afterwards. A task that has not ended needs --force; one that is being run is not removed:
 cancel it first. With --json it prints an array of the ids that were removed.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost tasks rm last
   axishost tasks list --phase failed --until 30d --json | jq -r '.[].id' | xargs -r axishost tasks rm`,

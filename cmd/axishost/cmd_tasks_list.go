@@ -64,20 +64,20 @@ func (a *app) tasksList(ctx context.Context, f *listFlags) error {
 	if err != nil {
 		return err
 	}
-	tasks := []host.Summary{}
-	err = a.reading(ctx, storeOptions{}, func(h *host.Host) error {
+	return a.reading(ctx, storeOptions{}, func(h *host.Host) error {
 		if h == nil {
-			return nil
+			return a.showTasks(f, []host.Summary{})
 		}
 		found, err := h.List(ctx, q)
-		if err == nil {
-			tasks = f.choose(found)
+		if err != nil {
+			return err
 		}
-		return err
+		return a.showTasks(f, f.choose(found))
 	})
+}
+
+func (a *app) showTasks(f *listFlags, tasks []host.Summary) error {
 	switch {
-	case err != nil:
-		return err
 	case a.json:
 		return a.printJSON(listed(tasks))
 	case len(tasks) == 0 && f.selects():

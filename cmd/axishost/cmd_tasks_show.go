@@ -137,7 +137,7 @@ func (a *app) howToGoOn(task host.Summary) {
 
 // tasksLine is the command line of a command of tasks.
 func (a *app) tasksLine(id string, command ...string) string {
-	words := append([]string{a.program(), "tasks"}, command...)
+	words := append([]string{a.anywhereProgram(), "tasks"}, command...)
 	return shellLine(append(append(words, a.anywhereWords()...), id))
 }
 

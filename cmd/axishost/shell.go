@@ -34,9 +34,11 @@ func (a *app) runLine(f *runFlags, model, task string) string {
 // resumeLine is the command line that goes on with a task. What the task has not pinned goes with it: where
 // its model is. An address with a password in it does not, for the line may end up in a log.
 func (a *app) resumeLine(f *modelFlags, id string) string {
-	words := append([]string{a.program(), "resume"}, a.anywhereWords()...)
-	if f.config != "" {
-		words = append(words, "--config", absolute(f.config))
+	words := append([]string{a.anywhereProgram(), "resume"}, a.anywhereWords()...)
+	if config := f.config; config != "" {
+		words = append(words, "--config", absolute(config))
+	} else if config = os.Getenv("AXISHOST_CONFIG"); config != "" && !filepath.IsAbs(config) {
+		words = append(words, "--config", absolute(config))
 	}
 	if f.another && f.model != "" {
 		words = append(words, "--model", pinnedName(f.model))
@@ -74,6 +76,14 @@ func (a *app) global(storeDir string) []string {
 		words = append(words, "--json")
 	}
 	return words
+}
+
+// anywhereProgram is the program so that it is found from another directory.
+func (a *app) anywhereProgram() string {
+	if name := a.program(); strings.ContainsRune(name, os.PathSeparator) {
+		return absolute(name)
+	}
+	return a.program()
 }
 
 // absolute makes a path one that means the same in every directory: a line that is printed may be called from

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/axishost/axishost/store"
 )
@@ -18,6 +19,7 @@ type Log struct {
 	lock io.Closer // on the directory
 	fuse *fuse
 	seal func() // makes damage to the directory at rest be found
+	disk func() (vfs.DiskUsage, error)
 
 	readOnly *store.CorruptError // why nothing is written; nil when it is
 

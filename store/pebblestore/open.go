@@ -68,6 +68,7 @@ func open(dir string, opts Options) (*Log, error) {
 		lock:     lock,
 		fuse:     fuse,
 		seal:     func() { sealManifest(opts.FS, dir) },
+		disk:     func() (vfs.DiskUsage, error) { return opts.FS.GetDiskUsage(dir) },
 		readOnly: unreadable,
 		closing:  make(chan struct{}),
 		flights:  make(map[string]*flight),

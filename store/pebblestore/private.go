@@ -22,24 +22,30 @@ func makePrivate(dir string) error {
 	if err != nil {
 		return err
 	}
-	if len(names) > 0 && !slices.ContainsFunc(names, isOfLog) {
+	if !slices.ContainsFunc(names, isOfLog) && slices.ContainsFunc(names, isOfOthers) {
 		return errNotEmpty
 	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
-	if err := os.Chmod(dir, 0o700); err != nil {
+	if err := os.Chmod(dir, 0o700); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return nil
+	return nil // of a directory of another's, whoever owns it says who reads it
 }
 
 // errNotEmpty: the directory is not empty, and what is in it is no log.
 var errNotEmpty = errors.New("it holds other files and no event log; name a new directory, or an empty one")
 
-// isOfLog tells whether a file is one that an engine leaves: its lock is the first that it makes, and a copy of a
-// log may come without.
+// isOfLog tells whether a file is one that this engine leaves, and no other does.
 func isOfLog(file os.DirEntry) bool {
 	name := file.Name()
-	return name == "LOCK" || strings.HasPrefix(name, manifestMarker) || strings.HasPrefix(name, formatMarker)
+	return strings.HasPrefix(name, manifestMarker) || strings.HasPrefix(name, formatMarker)
+}
+
+// isOfOthers tells whether a file keeps a directory from being made a log. The lock is the first that the engine
+// makes; a new file system may have the others.
+func isOfOthers(file os.DirEntry) bool {
+	name := file.Name()
+	return name != "LOCK" && name != "lost+found" && !strings.HasPrefix(name, ".")
 }

@@ -2,8 +2,10 @@ package pebblestore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // A deletion hides what a task had; the bytes stay in tables until those are rewritten. That a task is gone for
@@ -38,7 +40,7 @@ func (l *Log) compactAll(ctx context.Context) error {
 // purge rewrites the tables that have something of deleted tasks, and no others. It says whether it did anything.
 // What cannot be done, for damage, stays marked. It is for Close: nobody else uses the engine then.
 func (l *Log) purge() bool {
-	if l.readOnly != nil || l.fuse.isBlown() {
+	if l.readOnly != nil || l.fuse.isBlown() || !l.roomy() {
 		return false
 	}
 	tasks, err := l.purges()
@@ -53,6 +55,16 @@ func (l *Log) purge() bool {
 		}
 	}
 	return l.purged(tasks) == nil
+}
+
+// purgeRoom is what has to be free on the disk for a purge, in bytes. It writes a few tables of 2 MB before it
+// removes the old ones; a log must not fail for it as it is closed.
+const purgeRoom = 64 << 20
+
+// roomy says whether a purge finds room on the disk.
+func (l *Log) roomy() bool {
+	usage, err := l.disk()
+	return errors.Is(err, vfs.ErrUnsupported) || err == nil && usage.AvailBytes > purgeRoom
 }
 
 func (l *Log) purgeTask(ctx context.Context, task string) error {

@@ -52,6 +52,25 @@ func TestDeletedForGood(t *testing.T) {
 	}
 }
 
+// TestPurgeNeedsRoom: on a disk that is nearly full a log is closed without, and what is left goes later.
+func TestPurgeNeedsRoom(t *testing.T) {
+	mem := vfs.NewMem()
+	log, err := Open("dir", Options{FS: mem})
+	require.NoError(t, err)
+	require.NoError(t, log.Commit(t.Context(), append1("t", 0, "r")))
+	require.NoError(t, log.Delete(t.Context(), "t", 1))
+	for _, avail := range []uint64{purgeRoom - 1, purgeRoom + 1, purgeRoom + 1} {
+		mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: avail})
+		require.NoError(t, log.Close())
+		log, err = Open("dir", Options{FS: mem})
+		require.NoError(t, err)
+		left, err := log.purges()
+		require.NoError(t, err)
+		require.Equal(t, avail < purgeRoom, len(left) == 1, "%d bytes are free", avail)
+	}
+	require.NoError(t, log.Close())
+}
+
 // holds tells whether a text is in any file; snappy leaves short ones as they are.
 func holds(t *testing.T, mem *vfs.MemFS, text string) bool {
 	t.Helper()
