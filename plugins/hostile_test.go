@@ -28,15 +28,15 @@ func TestHostileRefused(t *testing.T) {
 		"startloop":         {plugin(func(m *pt.Module) { m.Start(loop(m)) }), "file has a start section, which would run before it is judged; use _initialize"},
 		"underscore_start":  {plugin(func(m *pt.Module) { m.Func("_start", nil, nil, pt.Forever()) }), `"small" 1.0.0 is a command module (it exports _start); build a reactor, with Go: go build -buildmode=c-shared`},
 		"memhuge":           {memory(append([]byte{0}, pt.U32(65536)...)...), `"small" 1.0.0 starts with 4096 MiB of memory, over its limit of 64 MiB; ask for more with limits.memory_bytes in the manifest`},
-		"memory past 4 GiB": {memory(append([]byte{0}, pt.U32(1<<32-1)...)...), "file is not a well-formed module: memory section at offset 27: memory of 4294967295 pages is over the limit of 65536"},
-		"tablehuge":         {plugin(func(m *pt.Module) { m.Table(100_000_000) }), "file is not a well-formed module: table section at offset 27: 100000000 table elements are over the limit of 65536"},
+		"memory past 4 GiB": {memory(append([]byte{0}, pt.U32(1<<32-1)...)...), "file is not a valid module: memory section at offset 27: memory of 4294967295 pages is over the limit of 65536"},
+		"tablehuge":         {plugin(func(m *pt.Module) { m.Table(100_000_000) }), "file is not a valid module: table section at offset 27: 100000000 table elements are over the limit of 65536"},
 		"many tables": {plugin(func(m *pt.Module) {
 			for range 1000 {
 				m.Table(65536)
 			}
-		}), "file is not a well-formed module: table section at offset 34: 131072 table elements are over the limit of 65536"},
-		"two memories": {plugin(func(m *pt.Module) { m.Memory(1) }), "file has 2 memories of its own; exactly one is allowed"},
-		"tail call":    {plugin(func(m *pt.Module) { m.Func("", nil, nil, []byte{0x12, 0}) }), "file is not a well-formed module: code section at offset 90: instruction 0x12 is not supported"},
+		}), "file is not a valid module: table section at offset 34: 131072 table elements are over the limit of 65536"},
+		"two memories": {plugin(func(m *pt.Module) { m.Memory(1) }), "file is not a valid module: memory section at offset 29: more than one memory"},
+		"tail call":    {plugin(func(m *pt.Module) { m.Func("", nil, nil, []byte{0x12, 0}) }), "file is not a valid module: code section at offset 90: instruction 0x12 is not supported"},
 	} {
 		t.Run(name, r.check)
 	}

@@ -79,7 +79,7 @@ func checkStructure(i *Inspection, b []byte) []string {
 	case errors.Is(err, wasmbin.ErrComponent):
 		return []string{"is a WebAssembly component; axishost runs core modules"}
 	case err != nil:
-		return []string{"is not a well-formed module: " + err.Error()}
+		return []string{"is not a valid module: " + err.Error()}
 	}
 	i.module = m
 	for _, imp := range m.Imports {
@@ -103,11 +103,8 @@ func checkStructure(i *Inspection, b []byte) []string {
 // badShape tells what no manifest could make good.
 func badShape(m *wasmbin.Module) []string {
 	var reasons []string
-	switch {
-	case len(m.Memories) != 1:
+	if len(m.Memories) != 1 {
 		reasons = append(reasons, fmt.Sprintf("has %d memories of its own; exactly one is allowed", len(m.Memories)))
-	case m.Memories[0].Shared:
-		reasons = append(reasons, "has a shared memory; threads are not allowed")
 	}
 	if m.HasStart {
 		reasons = append(reasons, "has a start section, which would run before it is judged; use _initialize")

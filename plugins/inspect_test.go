@@ -97,17 +97,17 @@ func TestInspectStructure(t *testing.T) {
 		"WAT":           {[]byte("(module)"), `file is not WebAssembly (it starts with "(module)")`},
 		"gzip":          {[]byte("\x1f\x8b\x08\x00"), `file is not WebAssembly (it starts with "\x1f\x8b\b\x00")`},
 		"component":     {[]byte("\x00asm\x0d\x00\x01\x00"), "file is a WebAssembly component; axishost runs core modules"},
-		"malformed":     {pt.Binary(pt.Section(1, []byte{9})), "file is not a well-formed module: type section at offset 10: 9 types are announced in 0 bytes"},
+		"malformed":     {pt.Binary(pt.Section(1, []byte{9})), "file is not a valid module: type section at offset 10: 9 types are announced in 0 bytes"},
 		"no memory":     {pt.Binary(), "file has 0 memories of its own; exactly one is allowed"},
-		"two memories":  {bare(func(m *pt.Module) { m.Memory(1); m.Memory(1) }), "file has 2 memories of its own; exactly one is allowed"},
+		"two memories":  {bare(func(m *pt.Module) { m.Memory(1); m.Memory(1) }), "file is not a valid module: memory section at offset 13: more than one memory"},
 		"imported":      {bare(func(m *pt.Module) { m.RawImport("e", "m", pt.KindMemory, []byte{0, 1}) }), "file has 0 memories of its own; exactly one is allowed"},
-		"shared memory": {bare(func(m *pt.Module) { m.RawMemory([]byte{3, 1, 2}) }), "file has a shared memory; threads are not allowed"},
+		"shared memory": {bare(func(m *pt.Module) { m.RawMemory([]byte{3, 1, 2}) }), "file is not a valid module: memory section at offset 11: shared memories and tables are not supported"},
 		"start section": {plugin(func(m *pt.Module) { m.Start(0) }), "file has a start section, which would run before it is judged; use _initialize"},
 		"both":          {bare(func(m *pt.Module) { m.Start(m.Func("", nil, nil, nil)) }), "file has 0 memories of its own; exactly one is allowed; has a start section, which would run before it is judged; use _initialize"},
 		"deep blocks": {plugin(func(m *pt.Module) {
 			m.Func("", nil, nil, []byte(strings.Repeat("\x02\x40", 4000)+strings.Repeat("\x0b", 4000)))
 		}),
-			"file is not a well-formed module: code section at offset 8090: blocks are nested deeper than 4000"},
+			"file is not a valid module: code section at offset 8090: blocks are nested deeper than 4000"},
 	} {
 		t.Run(name, r.check)
 	}
@@ -266,14 +266,13 @@ func TestRefusalIsBounded(t *testing.T) {
 	assert.True(t, strings.HasSuffix(err.Error(), "; and 4980 more"))
 }
 
-// TestLoadInvalid: what only a validator sees is refused when the module is compiled.
-func TestLoadInvalid(t *testing.T) {
+// TestInspectInvalid: types inside a function body are judged before anything is compiled.
+func TestInspectInvalid(t *testing.T) {
 	b := plugin(func(m *pt.Module) { m.Func("", nil, []byte{pt.I32}, pt.Const64(1)) })
 	i, err := Inspect(b)
-	require.NoError(t, err)
-	_, err = Load(t.Context(), i, Options{CacheDir: t.TempDir()})
 	var refused *RefusedError
 	require.ErrorAs(t, err, &refused)
-	assert.ErrorContains(t, err, `plugin "small" 1.0.0 is not valid WebAssembly: invalid function[2]: `)
-	assert.NotContains(t, err.Error(), "\n")
+	assert.EqualError(t, err, "plugin file is not a valid module: code section at offset 93: instruction 0xb takes i32 and finds i64")
+	_, err = Load(t.Context(), i, Options{})
+	assert.Equal(t, refused, err)
 }

@@ -66,7 +66,7 @@ func TestPackRefuses(t *testing.T) {
 	}{
 		"empty module":      {nil, manifest("refusal"), "plugin file is empty"},
 		"text":              {[]byte("package main"), manifest("refusal"), `plugin file is not WebAssembly (it starts with "package ")`},
-		"truncated":         {unpacked()[:30], manifest("refusal"), "plugin file is not a well-formed module: export section at offset 30: ends too early"},
+		"truncated":         {unpacked()[:30], manifest("refusal"), "plugin file is not a valid module: export section at offset 30: ends too early"},
 		"not JSON":          {unpacked(), "{", "manifest: manifest is not JSON: unexpected end of JSON input"},
 		"two problems":      {unpacked(), `{"abi": {"major": 1, "minor": 0}, "name": "A", "version": "1.0.0", "kind": "x"}`, `manifest: name "A" must be 1 to 64 of a-z 0-9 _ -; kind "x" must be recipe, tools or both`},
 		"hook not exported": {unpacked(), manifest("refusal start"), `plugin "small" 1.0.0 declares a hook and does not export axis_v1_start`},

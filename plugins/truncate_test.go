@@ -74,5 +74,5 @@ func TestMutatedGuest(t *testing.T) {
 func TestManyOfEverything(t *testing.T) {
 	sections := slices.Repeat([]byte{0, 1, 0}, 10<<20)
 	_, err := Inspect(slices.Concat([]byte("\x00asm\x01\x00\x00\x00"), sections))
-	assert.EqualError(t, err, "plugin file is not a well-formed module: custom section at offset 3010: more than 1000 custom sections")
+	assert.EqualError(t, err, "plugin file is not a valid module: custom section at offset 3010: more than 1000 custom sections")
 }

@@ -77,6 +77,9 @@ func (m *Module) RawMemory(limits []byte) { m.memories = append(m.memories, limi
 // Table adds a table of functions with at least min elements.
 func (m *Module) Table(min int) { m.tables = append(m.tables, append([]byte{FuncRef, 0}, U32(min)...)) }
 
+// RawTable adds a table of that type and limits.
+func (m *Module) RawTable(table []byte) { m.tables = append(m.tables, table) }
+
 // Global adds a global whose initial value init computes, without its end, and gives its number.
 func (m *Module) Global(value byte, mutable bool, init []byte) int {
 	flag := byte(0)
@@ -111,6 +114,9 @@ func (m *Module) Elements(at int64, functions ...int) {
 	}
 	m.elements = append(m.elements, slices.Concat([]byte{0}, Const(at), []byte{0x0b}, Vec(items...)))
 }
+
+// RawElements adds an element segment as the format writes it.
+func (m *Module) RawElements(segment []byte) { m.elements = append(m.elements, segment) }
 
 // Custom adds a custom section at the end.
 func (m *Module) Custom(name string, data []byte) { m.customs = append(m.customs, Custom(name, data)) }

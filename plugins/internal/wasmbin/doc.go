@@ -1,9 +1,14 @@
-// Package wasmbin reads core WebAssembly modules, far enough to judge a plugin by its bytes: section
-// headers, types, imports, exports, memories, tables, globals, custom sections, and the bodies of functions
-// for the structural caps and for what they could do to state outside linear memory. It also makes the few
-// edits that packing and loading need.
+// Package wasmbin reads and validates core WebAssembly modules, so that a plugin is judged by its bytes alone:
+// structure, types, indexes, constant expressions, segments, and each instruction of each function, by the
+// algorithm of the specification's appendix; and the structural caps. It also makes the few edits that packing
+// and loading need.
 //
-// It never runs anything and trusts nothing: a malformed module is an *Error with section and offset, never
-// a panic, and memory stays within a small multiple of the input. It is no validator: types inside function
-// bodies are wazero's to check. Only package plugins imports it.
+// It accepts what wazero 1.12 accepts with CoreFeaturesV2, less the caps and what wazero takes against the
+// specification; wazero_test.go lists that, and tests compare the verdicts in both directions. What wazero
+// refuses though the specification allows it is refused too: imports of a module without a name, an
+// unreadable name section, opcodes behind 0xfd that are longer than needed.
+//
+// It never runs anything and trusts nothing: a bad module is an *Error with section and offset, never a
+// panic; memory stays within a small multiple of the input, and time is linear in it. Only package plugins
+// imports it.
 package wasmbin

@@ -65,12 +65,44 @@ func TestParseMalformed(t *testing.T) {
 		"global type":             {first(6, 1, 0x40, 0, 0x0b), "global section at offset 11: value type 0x40 is not known"},
 		"global mutability":       {first(6, 1, pt.I32, 2, 0x41, 0, 0x0b), "global section at offset 12: mutability 0x2 is not known"},
 		"global without end":      {first(6, 1, pt.I32, 0, 0x41, 0), "global section at offset 15: ends too early"},
-		"global instruction":      {first(6, 1, pt.I32, 0, 0xff, 0x0b), "global section at offset 13: instruction 0xff is not supported"},
+		"global instruction":      {first(6, 1, pt.I32, 0, 0xff, 0x0b), "global section at offset 13: instruction 0xff is not constant"},
 		"export kind":             {first(7, 1, 1, 'x', 4, 0), `export section at offset 11: export "x" is of kind 4, which is not known`},
-		"export twice":            {first(7, 2, 1, 'x', 2, 0, 1, 'x', 2, 0), `export section at offset 15: "x" is exported twice`},
-		"export of no function":   {first(7, 1, 1, 'x', 0, 3), `export section at offset 15: export "x" names function 3 of 0`},
-		"start left over":         {first(8, 0, 0), "start section at offset 11: 1 bytes are left over"},
+		"export twice":            {pt.Binary(pt.Section(5, []byte{1, 0, 0}), pt.Section(7, []byte{2, 1, 'x', 2, 0, 1, 'x', 2, 0})), `export section at offset 20: "x" is exported twice`},
+		"export of no function":   {first(7, 1, 1, 'x', 0, 3), `export section at offset 11: export "x" names function 3 of 0`},
+		"start left over":         {pt.Binary(pt.Section(1, pt.Vec(nothing)), pt.Section(2, []byte{1, 1, 'm', 0, 0, 0}), pt.Section(8, []byte{0, 0})), "start section at offset 25: 1 bytes are left over"},
 		"code count":              {first(10, 1, 2, 0, 0x0b), "code section at offset 10: 1 bodies for 0 functions"},
+
+		"import of no module":   {first(2, 1, 0, 1, 'x', 2, 0, 0), `import section at offset 11: import "x" is of a module without a name, which wazero refuses`},
+		"shared memory":         {first(5, 1, 3, 1, 4), "memory section at offset 11: shared memories and tables are not supported"},
+		"memory limits":         {first(5, 1, 1, 5, 4), "memory section at offset 11: limits end at 4, before their beginning at 5"},
+		"table limits crossed":  {first(4, 1, pt.FuncRef, 1, 5, 4), "table section at offset 11: limits end at 4, before their beginning at 5"},
+		"table exnref":          {first(4, 1, 0x69, 0, 0), "table section at offset 11: value type 0x69 is not known"},
+		"global of other type":  {first(6, 1, pt.I64, 0, 0x41, 0, 0x0b), "global section at offset 13: constant is of type i32, not i64"},
+		"global empty":          {first(6, 1, pt.I64, 0, 0x0b), "global section at offset 13: instruction 0xb is not constant"},
+		"global of two":         {first(6, 1, pt.I32, 0, 0x41, 0, 0x41, 0, 0x0b), "global section at offset 15: constant expression has more than one instruction"},
+		"global of own global":  {first(6, 2, pt.I32, 0, 0x41, 0, 0x0b, pt.I32, 0, 0x23, 0, 0x0b), "global section at offset 19: constant comes from global 0, which is not imported"},
+		"global of a mutable":   {pt.Binary(pt.Section(2, []byte{1, 1, 'm', 0, 3, pt.I32, 1}), pt.Section(6, []byte{1, pt.I32, 0, 0x23, 0, 0x0b})), "global section at offset 23: constant comes from global 0, which is mutable"},
+		"global of no function": {first(6, 1, pt.FuncRef, 0, 0xd2, 0, 0x0b), "global section at offset 14: function 0 of 0"},
+		"global of a sum":       {first(6, 1, pt.V128, 0, 0xfd, 14, 0x0b), "global section at offset 13: instruction 0xfd 14 is not constant"},
+		"export of no memory":   {first(7, 1, 1, 'x', 2, 0), `export section at offset 11: export "x" names memory 0 of 0`},
+		"export of no table":    {first(7, 1, 1, 'x', 1, 2), `export section at offset 11: export "x" names table 2 of 0`},
+		"export of no global":   {first(7, 1, 1, 'x', 3, 1), `export section at offset 11: export "x" names global 1 of 0`},
+		"start with results":    {pt.Binary(pt.Section(1, pt.Vec(pt.FuncType(nil, []byte{pt.I32}))), pt.Section(2, []byte{1, 1, 'm', 0, 0, 0}), pt.Section(8, []byte{0})), "start section at offset 25: start function 0 has parameters or results"},
+		"element kind":          {first(9, 1, 8), "element section at offset 11: element segment of kind 8 is not known"},
+		"element table":         {first(9, 1, 0, 0x41, 0, 0x0b, 0), "element section at offset 11: element segment for table 0 of 0"},
+		"element table type":    {pt.Binary(pt.Section(4, []byte{1, pt.ExternRef, 0, 1}), pt.Section(9, []byte{1, 0, 0x41, 0, 0x0b, 0})), "element section at offset 17: element segment puts funcref into a table of externref"},
+		"element elemkind":      {first(9, 1, 1, 1, 0), "element section at offset 12: elements of kind 1 are not known"},
+		"element function":      {first(9, 1, 1, 0, 1, 0), "element section at offset 14: function 0 of 0"},
+		"element type":          {first(9, 1, 5, pt.I32, 0), "element section at offset 12: reference type 0x7f is not known"},
+		"data kind":             {first(11, 1, 3, 0), "data section at offset 11: data segment of kind 3 is not known"},
+		"data without memory":   {first(11, 1, 0, 0x41, 0, 0x0b, 0), "data section at offset 11: data segment without a memory"},
+		"data of memory 1":      {pt.Binary(pt.Section(5, []byte{1, 0, 0}), pt.Section(11, []byte{1, 2, 1, 0x41, 0, 0x0b, 0})), "data section at offset 16: data segment for memory 1 of 1"},
+		"data offset":           {pt.Binary(pt.Section(5, []byte{1, 0, 0}), pt.Section(11, []byte{1, 0, 0x42, 0, 0x0b, 0})), "data section at offset 17: constant is of type i64, not i32"},
+		"data too long":         {first(11, 1, 1, 9), "data section at offset 13: 9 bytes are announced and 0 are left"},
+		"data count":            {first(12, 1), "data count section at offset 11: announces 1 data segments, and there are 0"},
+		"names cut off":         {pt.Binary(pt.Custom("name", []byte{1, 5, 1, 0, 9})), "custom section at offset 20: 9 bytes are announced and 0 are left"},
+		"names past the end":    {pt.Binary(pt.Custom("name", []byte{0, 1, 2, 'm'})), "custom section at offset 18: 2 bytes are announced and 1 are left"},
+		"names twice":           {pt.Binary(pt.Custom("name", nil), pt.Custom("name", nil)), "custom section at offset 22: is a second name section"},
 
 		"body too long":          {pt.Binary(pt.Section(1, pt.Vec(nothing)), pt.Section(3, []byte{1, 0}), pt.Section(10, []byte{1, 9, 0, 0x0b})), "code section at offset 22: 9 bytes are announced and 2 are left"},
 		"body without end":       {function(0), "code section at offset 23: ends too early"},
@@ -158,10 +190,12 @@ func TestCaps(t *testing.T) {
 		"values of all types": {maxTypeValues, func(n int) []byte {
 			return pt.Binary(pt.Section(1, pt.Vec(pt.FuncType(repeat(n/2, pt.I32), nil), pt.FuncType(nil, repeat(n-n/2, pt.I32)))))
 		}, "types with more than 100000 values"},
-		"imports": {maxItems, func(n int) []byte { return pt.Binary(types, many(2, n, 0, 0, 0, 0)) },
+		"imports": {maxItems, func(n int) []byte { return pt.Binary(types, many(2, n, 1, 'm', 0, 0, 0)) },
 			"10001 imports are over the limit of 10000"},
-		"memories": {maxItems, func(n int) []byte { return pt.Binary(many(5, n, 0, 0)) },
-			"10001 memories are over the limit of 10000"},
+		"memories": {1, func(n int) []byte { return pt.Binary(many(5, n, 0, 0)) },
+			"more than one memory"},
+		"imported memories": {1, func(n int) []byte { return pt.Binary(many(2, n, 1, 'm', 0, 2, 0, 0)) },
+			"more than one memory"},
 		"tables": {maxItems, func(n int) []byte { return pt.Binary(many(4, n, pt.FuncRef, 0, 0)) },
 			"10001 tables are over the limit of 10000"},
 		"globals": {maxItems, func(n int) []byte { return pt.Binary(many(6, n, pt.I32, 0, 0x41, 0, 0x0b)) },
@@ -171,7 +205,7 @@ func TestCaps(t *testing.T) {
 			for i := range exports {
 				exports[i] = append(pt.Name(strings.Repeat("x", i%100)+string(rune(0x100+i))), pt.KindMemory, 0)
 			}
-			return pt.Binary(pt.Section(7, pt.Vec(exports...)))
+			return pt.Binary(pt.Section(5, []byte{1, 0, 0}), pt.Section(7, pt.Vec(exports...)))
 		}, "10001 exports are over the limit of 10000"},
 	}
 	for name, tt := range tests {
@@ -186,8 +220,8 @@ func TestCaps(t *testing.T) {
 
 // TestLyingCounts: a count is compared with what is left before anything is allocated for it.
 func TestLyingCounts(t *testing.T) {
-	for id := byte(1); id <= 10; id++ {
-		if id == secStart || id == secElement {
+	for id := byte(1); id <= 11; id++ {
+		if id == secStart {
 			continue
 		}
 		module := pt.Binary(pt.Section(id, []byte{0xff, 0xff, 0xff, 0xff, 0x0f}))

@@ -86,7 +86,6 @@ type Limits struct {
 	Min    uint32
 	Max    uint32 // meaningful when HasMax
 	HasMax bool
-	Shared bool
 }
 
 // Custom is one custom section. Data is a view of the module.
@@ -119,17 +118,28 @@ type Module struct {
 	funcs    []uint32 // type index of each function, imported ones first
 	globals  []globalType
 	bodies   int // how many functions have one
+	// What validation needs of imported things and the module's own, imported ones first.
+	sigs         []signature // of types
+	tableTypes   []byte
+	memories     int
+	elements     []byte // types of the element segments
+	declared     []bool // functions that code may refer to; empty when there are none
+	datas        int    // data segments
+	dataCount    uint32 // of the data count section
+	hasDataCount bool
+	hasNames     bool
 	// mutatesTables tells that an instruction of the module can change a table or drop a segment.
 	mutatesTables bool
 }
 
 type globalType struct {
 	value    abi.ValueType
+	code     byte // value, as the format writes it
 	mutable  bool
 	imported bool
 }
 
-// Parse reads a module. The module's bytes must not change while the result is in use. The error is
+// Parse reads a module and validates it. The module's bytes must not change while the result is in use. The error is
 // ErrNotWasm, ErrComponent or an *Error.
 func Parse(b []byte) (*Module, error) {
 	switch {
@@ -189,28 +199,6 @@ func (m *Module) Restorable() bool {
 		}
 	}
 	return !m.mutatesTables
-}
-
-// finish checks what only the whole module can tell, and fills in the types of exported functions.
-func (m *Module) finish(r *reader) {
-	if m.bodies != m.Functions {
-		r.section = sectionNames[secCode]
-		r.fail("is missing: %d functions have no body", m.Functions)
-		return
-	}
-	r.section = sectionNames[secExport]
-	for i := range m.Exports {
-		e := &m.Exports[i]
-		if e.Kind != ExternFunc {
-			continue
-		}
-		if int(e.Index) >= len(m.funcs) {
-			r.fail("export %q names function %d of %d", clip(e.Name), e.Index, len(m.funcs))
-			return
-		}
-		e.Type = m.types[m.funcs[e.Index]]
-		e.Type.Name = e.Name
-	}
 }
 
 // clip shortens a name before it is quoted in an error.

@@ -1,6 +1,7 @@
 package wasmbin
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,21 +14,21 @@ import (
 // sample is a module with every section, which counts in a global.
 func sample() []byte {
 	m := &pt.Module{}
-	m.RawImport("env", "memory", pt.KindMemory, []byte{1, 1, 2})
 	m.RawImport("env", "table", pt.KindTable, []byte{pt.ExternRef, 0, 1})
 	m.RawImport("env", "global", pt.KindGlobal, []byte{pt.I64, 1})
 	tick := m.Import(pt.Import{Module: "env", Name: "tick", Params: []byte{pt.I32, pt.I64, pt.F32, pt.F64}, Results: []byte{pt.V128, pt.FuncRef, pt.ExternRef}})
 	m.Table(3)
-	m.RawMemory([]byte{3, 1, 4})
+	m.RawMemory([]byte{1, 1, 4})
 	m.Global(pt.I32, true, pt.Const(41))
 	m.Global(pt.F64, false, append([]byte{0x44}, make([]byte, 8)...))
 	run := m.Func("run", nil, []byte{pt.I32}, pt.Code(pt.Global(1), pt.Const(1), pt.Add(), pt.SetGlobal(1), pt.Global(1)))
+	start := m.Func("", nil, nil, nil)
 	m.Export("memory", pt.KindMemory, 0)
 	m.Export("table", pt.KindTable, 1)
 	m.Export("global", pt.KindGlobal, 1)
 	m.Export("tick", pt.KindFunc, tick)
-	m.Start(run)
-	m.Elements(0, run)
+	m.Start(start)
+	m.RawElements(slices.Concat([]byte{2, 1}, pt.Const(0), []byte{0x0b, 0, 1}, pt.U32(run)))
 	m.Data(8, []byte("data"))
 	m.Custom("axis.manifest", []byte("{}"))
 	m.Custom("name", nil)
@@ -41,7 +42,6 @@ func TestParse(t *testing.T) {
 
 	tick := abi.Function{Name: "tick", Params: []abi.ValueType{"i32", "i64", "f32", "f64"}, Results: []abi.ValueType{"v128", "funcref", "externref"}}
 	assert.Equal(t, []Import{
-		{Module: "env", Name: "memory", Kind: ExternMemory},
 		{Module: "env", Name: "table", Kind: ExternTable},
 		{Module: "env", Name: "global", Kind: ExternGlobal},
 		{Module: "env", Name: "tick", Kind: ExternFunc, Type: tick},
@@ -53,10 +53,10 @@ func TestParse(t *testing.T) {
 		{Name: "global", Kind: ExternGlobal, Index: 1},
 		{Name: "tick", Kind: ExternFunc, Type: tick},
 	}, m.Exports)
-	assert.Equal(t, []Limits{{Min: 1, Max: 4, HasMax: true, Shared: true}}, m.Memories)
+	assert.Equal(t, []Limits{{Min: 1, Max: 4, HasMax: true}}, m.Memories)
 	assert.Equal(t, []Limits{{Min: 3}}, m.Tables)
 	assert.Equal(t, []Custom{{Name: "axis.manifest", Data: []byte("{}")}, {Name: "name", Data: []byte{}}}, m.Customs)
-	assert.Equal(t, 1, m.Functions)
+	assert.Equal(t, 2, m.Functions)
 	assert.True(t, m.HasStart)
 }
 
@@ -89,8 +89,16 @@ func TestRestorable(t *testing.T) {
 	global := func(value byte, mutable bool, init ...byte) setup {
 		return func(m *pt.Module) { m.Global(value, mutable, init) }
 	}
+	// Behind an unreachable, instructions find operands of any type, and before one it doesn't matter what
+	// they leave.
 	code := func(instructions ...byte) setup {
-		return func(m *pt.Module) { m.Func("f", nil, nil, instructions) }
+		return func(m *pt.Module) {
+			m.Memory(1)
+			m.Table(1)
+			m.PassiveData(nil)
+			m.Elements(0)
+			m.Func("f", nil, nil, pt.Code([]byte{0x00}, instructions, []byte{0x00}))
+		}
 	}
 	tests := map[string]struct {
 		setup setup
@@ -121,7 +129,7 @@ func TestRestorable(t *testing.T) {
 		"table.grow":               {code(0xfc, 15, 0), false},
 		"table.fill":               {code(0xfc, 17, 0), false},
 		"over-long opcode":         {code(0xfc, 0x8f, 0, 0), false},
-		"inside a block":           {code(0x02, 0x40, 0x03, 0x40, 0x26, 0, 0x0b, 0x0b), false},
+		"inside a block":           {code(0x02, 0x40, 0x03, 0x40, 0x00, 0x26, 0, 0x0b, 0x0b), false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

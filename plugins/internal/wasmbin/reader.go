@@ -63,6 +63,14 @@ func (r *reader) bytes(n uint32) []byte {
 // u32 reads an unsigned LEB128 of at most 32 bits. Over-long encodings within five bytes are accepted, as
 // the specification does.
 func (r *reader) u32() uint32 {
+	if r.pos < r.end && r.buf[r.pos] < 0x80 {
+		r.pos++
+		return uint32(r.buf[r.pos-1])
+	}
+	return r.longU32()
+}
+
+func (r *reader) longU32() uint32 {
 	var v uint32
 	start := r.pos
 	for shift := 0; ; shift += 7 {
@@ -80,24 +88,52 @@ func (r *reader) u32() uint32 {
 
 // skipInt passes over a signed LEB128 of at most bits bits.
 func (r *reader) skipInt(bits int) {
-	start := r.pos
-	for i := 0; i < (bits+6)/7; i++ {
-		if r.byte() < 0x80 {
-			return
-		}
+	if r.pos < r.end && r.buf[r.pos] < 0x80 {
+		r.pos++
+		return
 	}
-	r.failAt(start, "integer is longer than %d bits", bits)
+	r.signed(bits)
+}
+
+// s33 reads a signed LEB128 of at most 33 bits.
+func (r *reader) s33() int64 { return r.signed(33) }
+
+// signed reads a signed LEB128 of at most bits bits. In the last byte that may be there, the bits past the
+// number must be copies of its sign.
+func (r *reader) signed(bits int) int64 {
+	var v int64
+	start := r.pos
+	for shift := 0; ; shift += 7 {
+		b := r.byte()
+		if r.err != nil {
+			return 0
+		}
+		signed := int64(int8(b<<1) >> 1)
+		if left := bits - shift; left <= 7 {
+			if rest := signed >> (left - 1); b >= 0x80 || rest != 0 && rest != -1 {
+				r.failAt(start, "integer is longer than %d bits", bits)
+				return 0
+			}
+		}
+		if b < 0x80 {
+			return v | signed<<shift
+		}
+		v |= int64(b&0x7f) << shift
+	}
 }
 
 // name reads a length and that many bytes of UTF-8.
-func (r *reader) name() string {
+func (r *reader) name() string { return string(r.skipName()) }
+
+// skipName is name without a copy.
+func (r *reader) skipName() []byte {
 	start := r.pos
 	b := r.bytes(r.u32())
 	if !utf8.Valid(b) {
 		r.failAt(start, "name is not UTF-8")
-		return ""
+		return nil
 	}
-	return string(b)
+	return b
 }
 
 // count reads the length of a vector whose items take at least one byte each, so that a lie about the

@@ -48,10 +48,14 @@ func (m *Module) parseSection(id byte, r *reader) {
 		m.parseExports(r)
 	case secStart:
 		m.parseStart(r)
+	case secElement:
+		m.parseElements(r)
 	case secCode:
 		m.parseCode(r)
-	default: // elements, data and data count: wazero validates them
-		return
+	case secData:
+		m.parseData(r)
+	case secDataCount:
+		m.parseDataCount(r)
 	}
 	r.done()
 }
@@ -62,6 +66,11 @@ func (m *Module) parseCustom(r *reader) {
 		return
 	}
 	name := r.name()
+	if name == "name" && r.err == nil {
+		names := *r
+		m.checkNames(&names)
+		r.err = names.err
+	}
 	data := r.bytes(uint32(r.end - r.pos))
 	if r.err == nil {
 		m.Customs = append(m.Customs, Custom{Name: name, Data: data})
@@ -76,51 +85,87 @@ func (m *Module) parseTypes(r *reader) {
 			r.failAt(start, "type form %#x is not a function type", form)
 			return
 		}
-		t := abi.Function{Params: valueTypes(r), Results: valueTypes(r)}
+		sig := signature{params: valueBytes(r), results: valueBytes(r)}
+		t := abi.Function{Params: valueTypes(sig.params), Results: valueTypes(sig.results)}
 		if values += len(t.Params) + len(t.Results); values > maxTypeValues {
 			r.failAt(start, "types with more than %d values", maxTypeValues)
 		}
 		m.types = append(m.types, t)
+		m.sigs = append(m.sigs, sig)
 	}
 }
 
-func valueTypes(r *reader) []abi.ValueType {
+// valueBytes reads a vector of value types and gives it as a view of the module.
+func valueBytes(r *reader) []byte {
 	n := r.countUpTo(maxTypeValues, "value types")
-	if r.err != nil || n == 0 {
+	start := r.pos
+	for ; n > 0 && r.err == nil; n-- {
+		valueByte(r)
+	}
+	if r.err != nil {
 		return nil
 	}
-	types := make([]abi.ValueType, 0, n)
-	for ; n > 0 && r.err == nil; n-- {
-		types = append(types, valueType(r))
+	return r.buf[start:r.pos:r.pos]
+}
+
+func valueTypes(bytes []byte) []abi.ValueType {
+	if len(bytes) == 0 {
+		return nil
+	}
+	types := make([]abi.ValueType, len(bytes))
+	for i, b := range bytes {
+		types[i], _ = valueTypeName(b)
 	}
 	return types
 }
 
-func valueType(r *reader) abi.ValueType {
+// valueByte reads a value type.
+func valueByte(r *reader) byte {
 	start := r.pos
-	switch b := r.byte(); b {
-	case 0x7f:
-		return abi.I32
-	case 0x7e:
-		return abi.I64
-	case 0x7d:
-		return "f32"
-	case 0x7c:
-		return "f64"
-	case 0x7b:
-		return "v128"
-	case 0x70:
-		return "funcref"
-	case 0x6f:
-		return "externref"
-	default:
+	b := r.byte()
+	if _, ok := valueTypeName(b); !ok {
 		r.failAt(start, "value type %#x is not known", b)
-		return ""
+		return unknown
 	}
+	return b
+}
+
+// referenceByte reads a reference type.
+func referenceByte(r *reader) byte {
+	start := r.pos
+	b := r.byte()
+	if !isReference(b) {
+		r.failAt(start, "reference type %#x is not known", b)
+		return unknown
+	}
+	return b
+}
+
+func isReference(t byte) bool { return t == funcref || t == externref }
+
+func valueTypeName(b byte) (abi.ValueType, bool) {
+	switch b {
+	case i32:
+		return abi.I32, true
+	case i64:
+		return abi.I64, true
+	case f32:
+		return "f32", true
+	case f64:
+		return "f64", true
+	case v128:
+		return "v128", true
+	case funcref:
+		return "funcref", true
+	case externref:
+		return "externref", true
+	}
+	return "", false
 }
 
 func (m *Module) parseImports(r *reader) {
 	for n := r.countUpTo(maxItems, "imports"); n > 0 && r.err == nil; n-- {
+		item := r.pos
 		imp := Import{Module: r.name(), Name: r.name()}
 		start := r.pos
 		imp.Kind = ExternKind(r.byte())
@@ -137,13 +182,16 @@ func (m *Module) parseImports(r *reader) {
 			imp.Type = m.types[index]
 			imp.Type.Name = imp.Name
 		case ExternTable:
-			tableType(r)
+			m.tableType(r)
 		case ExternMemory:
-			memoryType(r)
+			m.memoryType(r)
 		case ExternGlobal:
-			m.globals = append(m.globals, globalType{value: valueType(r), mutable: mutability(r), imported: true})
+			m.globalType(r, true)
 		default:
 			r.failAt(start, "import kind %d is not known", imp.Kind)
+		}
+		if r.err == nil && imp.Module == "" {
+			r.failAt(item, "import %q is of a module without a name, which wazero refuses", clip(imp.Name))
 		}
 		m.Imports = append(m.Imports, imp)
 	}
@@ -169,34 +217,62 @@ func mutability(r *reader) bool {
 	return b == 1
 }
 
+// globalType reads the type of a global and adds it to those that there are.
+func (m *Module) globalType(r *reader, imported bool) globalType {
+	g := globalType{code: valueByte(r), mutable: mutability(r), imported: imported}
+	g.value, _ = valueTypeName(g.code)
+	m.globals = append(m.globals, g)
+	return g
+}
+
 func limits(r *reader) Limits {
 	start := r.pos
 	flags := r.byte()
-	if flags > 3 {
+	switch {
+	case r.err != nil:
+	case flags == 2 || flags == 3:
+		r.failAt(start, "shared memories and tables are not supported")
+	case flags > 3:
 		r.failAt(start, "limits flag %#x is not known", flags)
 	}
-	l := Limits{Min: r.u32(), HasMax: flags&1 != 0, Shared: flags&2 != 0}
+	l := Limits{Min: r.u32(), HasMax: flags == 1}
 	if l.HasMax {
 		l.Max = r.u32()
 	}
 	return l
 }
 
-func memoryType(r *reader) Limits {
+// check refuses limits whose end is before their beginning. Limits past a cap are named as such before.
+func (l Limits) check(r *reader, start int) {
+	if r.err == nil && l.HasMax && l.Max < l.Min {
+		r.failAt(start, "limits end at %d, before their beginning at %d", l.Max, l.Min)
+	}
+}
+
+// memoryType reads the type of a memory, of which a module may have or import one.
+func (m *Module) memoryType(r *reader) Limits {
 	start := r.pos
+	if m.memories++; m.memories > 1 {
+		r.failAt(start, "more than one memory")
+	}
 	l := limits(r)
 	if most := max(l.Min, l.Max); most > maxMemoryPages {
 		r.failAt(start, "memory of %d pages is over the limit of %d", most, maxMemoryPages)
 	}
+	l.check(r, start)
 	return l
 }
 
-func tableType(r *reader) Limits {
+func (m *Module) tableType(r *reader) Limits {
 	start := r.pos
-	if t := valueType(r); r.err == nil && t != "funcref" && t != "externref" {
-		r.failAt(start, "table of %s", t)
+	t := valueByte(r)
+	if r.err == nil && !isReference(t) {
+		r.failAt(start, "table of %s", typeName(t))
 	}
-	return limits(r)
+	l := limits(r)
+	l.check(r, start)
+	m.tableTypes = append(m.tableTypes, t)
+	return l
 }
 
 func (m *Module) parseFunctions(r *reader) {
@@ -214,7 +290,7 @@ func (m *Module) parseTables(r *reader) {
 	elements := uint64(0)
 	for n := r.countUpTo(maxItems, "tables"); n > 0 && r.err == nil; n-- {
 		start := r.pos
-		t := tableType(r)
+		t := m.tableType(r)
 		if elements += uint64(t.Min); elements > maxTableMin {
 			r.failAt(start, "%d table elements are over the limit of %d", elements, maxTableMin)
 			return
@@ -225,26 +301,14 @@ func (m *Module) parseTables(r *reader) {
 
 func (m *Module) parseMemories(r *reader) {
 	for n := r.countUpTo(maxItems, "memories"); n > 0 && r.err == nil; n-- {
-		m.Memories = append(m.Memories, memoryType(r))
+		m.Memories = append(m.Memories, m.memoryType(r))
 	}
 }
 
 func (m *Module) parseGlobals(r *reader) {
 	for n := r.countUpTo(maxItems, "globals"); n > 0 && r.err == nil; n-- {
-		m.globals = append(m.globals, globalType{value: valueType(r), mutable: mutability(r)})
-		skipConstant(r)
-	}
-}
-
-// skipConstant passes over a constant expression, up to and including its end.
-func skipConstant(r *reader) {
-	var s scan
-	for r.err == nil {
-		op := r.byte()
-		if op == opEnd {
-			return
-		}
-		s.immediates(r, op)
+		g := m.globalType(r, false)
+		m.constant(r, g.code)
 	}
 }
 
@@ -253,20 +317,15 @@ func (m *Module) parseExports(r *reader) {
 	for n := r.countUpTo(maxItems, "exports"); n > 0 && r.err == nil; n-- {
 		start := r.pos
 		e := Export{Name: r.name(), Kind: ExternKind(r.byte()), Index: r.u32()}
-		if e.Kind > ExternGlobal {
-			r.failAt(start, "export %q is of kind %d, which is not known", clip(e.Name), e.Kind)
+		if r.err != nil {
 			return
 		}
-		if r.err == nil && seen[e.Name] {
+		if seen[e.Name] {
 			r.failAt(start, "%q is exported twice", clip(e.Name))
 			return
 		}
 		seen[e.Name] = true
+		m.exported(r, start, &e)
 		m.Exports = append(m.Exports, e)
 	}
-}
-
-func (m *Module) parseStart(r *reader) {
-	r.u32()
-	m.HasStart = true
 }

@@ -1,7 +1,6 @@
 package wasmbin
 
 import (
-	"context"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,11 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
 )
 
 // specModules lists the modules of the specification's own tests, which lie in wazero's source.
-func specModules(t *testing.T) []string {
+func specModules(t testing.TB) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
 	dir := strings.TrimSpace(string(out))
@@ -39,40 +37,20 @@ func specModules(t *testing.T) []string {
 	return files
 }
 
-// TestSpecModules: what wazero accepts parses, unless it is over a cap. It also counts how much of what wazero
-// refuses is seen here, so that a parser that accepts everything would be noticed.
+// TestSpecModules: wasmbin and wazero accept the same modules of the specification's tests.
 func TestSpecModules(t *testing.T) {
 	files := specModules(t)
 	require.Greater(t, len(files), 1000)
-	ctx := context.Background()
-	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2))
-	defer func() { require.NoError(t, runtime.Close(ctx)) }()
-	accepted, capped, seen := 0, 0, 0
+	r := newReferee(t)
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		require.NoError(t, err)
-		m, ours := Parse(b)
-		compiled, theirs := runtime.CompileModule(ctx, b)
-		switch {
-		case theirs != nil:
-			if ours != nil {
-				seen++
-			}
-			continue
-		case ours != nil && strings.Contains(ours.Error(), "over the limit"):
-			capped++
-		default:
-			accepted++
-			if assert.NoError(t, ours, "%s: wazero accepts it", filepath.Base(file)) {
-				compareBoundary(t, file, m, compiled)
-			}
-		}
-		require.NoError(t, compiled.Close(ctx))
+		r.judge(t, filepath.Base(file), b)
 	}
-	t.Logf("%d modules: %d accepted, %d over a cap, %d refused by both", len(files), accepted, capped, seen)
-	assert.Greater(t, accepted, 500)
-	assert.LessOrEqual(t, capped, 10)
-	assert.Greater(t, seen, 50)
+	t.Logf("%d modules: %v %v", len(files), r.counts, r.exceptions)
+	assert.Greater(t, r.counts["accepted by both"], 500)
+	assert.Greater(t, r.counts["refused by both"], 500)
+	assert.LessOrEqual(t, r.counts["exception: cap"], 10)
 }
 
 // compareBoundary compares the functions that cross the boundary with what wazero read.
