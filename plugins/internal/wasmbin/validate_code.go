@@ -47,7 +47,8 @@ type localGroup struct {
 // used again for each body, so that nothing is allocated for an instruction.
 type validator struct {
 	m        *Module
-	r        *reader
+	r        *reader // over body
+	body     reader
 	ops      *opcodes
 	at       int // offset of the instruction
 	op       byte
@@ -77,20 +78,21 @@ func (m *Module) parseCode(r *reader) {
 			r.failAt(start, "function body of %d bytes is over the limit of %d", size, maxBodyBytes)
 			return
 		}
-		body := reader{buf: r.buf, pos: r.pos, section: r.section}
+		v.body = reader{buf: r.buf, pos: r.pos, section: r.section}
 		r.bytes(size)
 		if r.err != nil {
 			return
 		}
-		body.end = r.pos
-		v.function(&body, m.sigs[m.funcs[len(m.funcs)-n+i]])
-		body.done()
-		r.err = body.err
+		v.body.end = r.pos
+		v.function(m.sigs[m.funcs[len(m.funcs)-n+i]])
+		v.body.done()
+		r.err = v.body.err
 	}
 }
 
 // function checks one body: its locals, then instructions up to the end that closes it.
-func (v *validator) function(r *reader, sig signature) {
+func (v *validator) function(sig signature) {
+	r := &v.body
 	v.r, v.sig = r, sig
 	v.parseLocals()
 	v.operands, v.frames = v.operands[:0], v.frames[:0]
