@@ -187,3 +187,13 @@ func TestManyValues(t *testing.T) {
 		})
 	}
 }
+
+// TestManyParameters: neither do functions that are short and have many parameters.
+func TestManyParameters(t *testing.T) {
+	const n = 100_000
+	wide := slices.Repeat([]byte{pt.I32}, n)
+	b := pt.Binary(pt.Section(1, pt.Vec(pt.FuncType(wide, nil))), pt.Section(3, pt.U32(n), make([]byte, n)),
+		pt.Section(10, pt.U32(n), slices.Repeat([]byte{2, 0, 0x0b}, n)))
+	_, err := Parse(b)
+	require.ErrorContains(t, err, "over the limit")
+}

@@ -101,7 +101,7 @@ func TestParseMalformed(t *testing.T) {
 		"data too long":         {first(11, 1, 1, 9), "data section at offset 13: 9 bytes are announced and 0 are left"},
 		"data count":            {first(12, 1), "data count section at offset 11: announces 1 data segments, and there are 0"},
 		"names cut off":         {pt.Binary(pt.Custom("name", []byte{1, 5, 1, 0, 9})), "custom section at offset 20: 9 bytes are announced and 0 are left"},
-		"names past the end":    {pt.Binary(pt.Custom("name", []byte{0, 1, 2, 'm'})), "custom section at offset 18: 2 bytes are announced and 1 are left"},
+		"names cut short":       {pt.Binary(pt.Custom("name", []byte{0, 1, 2, 'm'})), "custom section at offset 18: 2 bytes are announced and 1 are left"},
 		"names twice":           {pt.Binary(pt.Custom("name", nil), pt.Custom("name", nil)), "custom section at offset 22: is a second name section"},
 
 		"body too long":          {pt.Binary(pt.Section(1, pt.Vec(nothing)), pt.Section(3, []byte{1, 0}), pt.Section(10, []byte{1, 9, 0, 0x0b})), "code section at offset 22: 9 bytes are announced and 2 are left"},

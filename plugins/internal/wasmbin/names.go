@@ -1,21 +1,22 @@
 package wasmbin
 
 // checkNames reads the name section as wazero does, which refuses a module for faults in it: a name section
-// that wazero cannot read, or a second one. wazero does not hold a subsection to its size: what is read may
-// end elsewhere, as long as the whole comes out at the section's end.
-func (m *Module) checkNames(section *reader) {
+// that wazero cannot read, or a second one. wazero does not hold each subsection to its size, only their sum
+// to the section's; and where that doesn't come out, it reads on to the end of the file. Here the sum must
+// come out, or a section put behind this one would turn an accepted module into one that wazero refuses.
+func (m *Module) checkNames(r *reader) {
+	start := r.pos
 	if m.hasNames {
-		section.fail("is a second name section")
+		r.fail("is a second name section")
 		return
 	}
 	m.hasNames = true
-	r := &reader{buf: section.buf, pos: section.pos, end: len(section.buf), section: section.section}
-	limit := uint64(section.end - section.pos)
-	for limit > 0 && r.more() {
-		id := r.byte()
+	left := uint64(r.end - start)
+	for left > 0 && r.err == nil {
 		before := r.pos
+		id := r.byte()
 		size := r.u32()
-		limit -= 1 + uint64(r.pos-before)
+		head := uint64(r.pos - before)
 		switch id {
 		case 0:
 			r.skipName()
@@ -29,12 +30,15 @@ func (m *Module) checkNames(section *reader) {
 		default:
 			r.bytes(size)
 		}
-		limit -= uint64(size) // may pass below zero, and then the end of the file is the end
+		passes := head+uint64(size) > left
+		left -= head + uint64(size)
+		if passes || left > 0 && r.pos == r.end {
+			r.failAt(before, "sizes of the names do not come out at the section's end")
+		}
 	}
-	if r.err == nil && r.pos != section.end {
-		r.failAt(section.pos, "names end at offset %d, the section at %d", r.pos, section.end)
+	if r.err == nil && r.pos != r.end {
+		r.failAt(start, "names end %d bytes before the section", r.end-r.pos)
 	}
-	section.err = r.err
 }
 
 func nameMap(r *reader) {

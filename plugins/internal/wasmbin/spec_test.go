@@ -50,7 +50,8 @@ func TestSpecModules(t *testing.T) {
 	t.Logf("%d modules: %v %v", len(files), r.counts, r.exceptions)
 	assert.Greater(t, r.counts["accepted by both"], 500)
 	assert.Greater(t, r.counts["refused by both"], 500)
-	assert.LessOrEqual(t, r.counts["exception: cap"], 10)
+	// All of these take a constant from a mutable global. The specification's tests call them invalid.
+	assert.ElementsMatch(t, r.exceptions, []string{"data.57.wasm", "data.60.wasm", "elem.47.wasm", "elem.50.wasm", "global.22.wasm"})
 }
 
 // compareBoundary compares the functions that cross the boundary with what wazero read.

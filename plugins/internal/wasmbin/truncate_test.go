@@ -76,6 +76,7 @@ func checkParsed(t *testing.T, b []byte, refused *int) {
 func FuzzParse(f *testing.F) {
 	b := sample()
 	f.Add(b)
+	f.Add(everything())
 	for _, n := range []int{0, 4, 8, 9, len(b) / 2, len(b) - 1} {
 		f.Add(b[:n])
 	}

@@ -93,7 +93,8 @@ func (m *Module) parseCode(r *reader) {
 // function checks one body: its locals, then instructions up to the end that closes it.
 func (v *validator) function(sig signature) {
 	r := &v.body
-	v.r, v.sig = r, sig
+	v.r, v.sig, v.at = r, sig, r.pos
+	v.charge(len(sig.params)) // parameters are written down as locals, below
 	v.parseLocals()
 	v.operands, v.frames = v.operands[:0], v.frames[:0]
 	v.open(frame{signature: signature{results: sig.results}})

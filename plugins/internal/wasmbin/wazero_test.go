@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	pt "github.com/axishost/axishost/plugins/plugintest"
 )
 
 // stricter lists, by a part of our error, what is refused here and not by wazero 1.12, with the reason. The
@@ -30,6 +33,7 @@ var stricter = []struct{ name, text, why string }{
 	{"mutable constant", "which is mutable", "constants come from globals that never change; wazero would take their value at the start"},
 	{"typed select", "select of type", "wazero compares the operands with each other and not with the type"},
 	{"SIMD opcode", "instruction 0xfd", "wazero reads one byte of the opcode and executes its second one"},
+	{"names", "sizes of the names", "wazero reads on to the end of the file; a section put there would change the verdict"},
 	{"empty data count", "data count section at offset", "wazero takes an empty section at the end of the file for a count of 0"},
 }
 
@@ -105,5 +109,45 @@ func (r *referee) judge(t *testing.T, what string, b []byte) {
 	default:
 		r.counts["DIFFERENT"]++
 		assert.Fail(t, "wasmbin refuses it, wazero does not", "%s: %v\n%x", what, ours, b[:min(len(b), 2000)])
+	}
+}
+
+// TestStricter shows each exception that is no cap by a module which wazero accepts.
+func TestStricter(t *testing.T) {
+	memory, i := pt.Section(5, []byte{1, 0, 0}), pt.Const(1)
+	imports := func(n int, of ...byte) []byte {
+		return pt.Section(2, pt.U32(n), slices.Repeat(slices.Concat([]byte{1, 'm', 0}, of), n))
+	}
+	for name, modules := range map[string][][]byte{
+		"proposed types": {
+			pt.Binary(pt.Section(1, []byte{1, 0x60, 1, 0x69, 0})),
+			pt.Binary(pt.Section(1, []byte{1, 0x4e, 1, 0x60, 0, 0})),
+			pt.Binary(pt.Section(4, []byte{1, 0x40, 0, pt.FuncRef, 0, 1, 0xd0, pt.FuncRef, 0x0b})),
+			one(nil, nil, []byte{0xd0, 0x69, 0x1a}),
+			one(nil, nil, []byte{0x02, 0xc0, 0x7f, 0x0b}),
+		},
+		"table type":       {pt.Binary(imports(1, 1, pt.I32, 0, 0))},
+		"stray bits":       {one(nil, nil, []byte{0x41, 0x80, 0x80, 0x80, 0x80, 0x40, 0x1a})},
+		"one memory":       {pt.Binary(imports(2, 2, 0, 0))},
+		"mutable constant": {pt.Binary(imports(1, 3, pt.I32, 1), memory, pt.Section(11, []byte{1, 0, 0x23, 0, 0x0b, 0}))},
+		"typed select":     {one(nil, nil, i, i, i, []byte{0x1c, 1, pt.I64, 0x1a})},
+		// To wazero, this is i8x16.abs and unreachable instead of an over-long v128.load.
+		"SIMD opcode": {one(nil, nil, append([]byte{0xfd, 12}, make([]byte, 16)...), []byte{0xfd, 0x80, 0x00, 0x00, 0x00})},
+		"names": {
+			pt.Binary(pt.Custom("name", []byte{0, 9, 1, 'm'})),
+			pt.Binary(pt.Custom("name", []byte{0, 1, 1, 'm'})),
+		},
+		"empty data count": {pt.Binary(pt.Section(12))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReferee(t)
+			for _, b := range modules {
+				r.judge(t, name, b)
+			}
+			assert.Equal(t, map[string]int{"exception: " + name: len(modules)}, r.counts)
+		})
+	}
+	for _, s := range stricter {
+		assert.NotEmpty(t, s.why)
 	}
 }
