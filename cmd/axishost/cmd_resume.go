@@ -20,7 +20,7 @@ func (a *app) resumeCommand() *cobra.Command {
 		Short: "Go on with a task that was interrupted or stopped",
 		Long: `resume takes up a task where its log ends, with the plugins and the configuration that it was begun with.
 Only which model is asked, and where, is read anew: from --config, the environment, --set and --model. Of a
-task that has ended it prints the answer again. TASK is an id, the start of one, or "last".` + exitHelp(allExits()...),
+task that has ended it prints the answer again. What it tells meanwhile is what run tells, and as much. TASK is an id, the start of one, or "last".` + exitHelp(allExits()...),
 		Example: `  axishost resume last
   axishost resume 01jd3 --model gpt-4o`,
 		Args:              one("TASK"),
@@ -32,6 +32,11 @@ task that has ended it prints the answer again. TASK is an id, the start of one,
 }
 
 func (a *app) resume(ctx context.Context, f *modelFlags, name string) error {
+	told, err := f.tell.level()
+	if err != nil {
+		return err
+	}
+	a.told = told
 	for _, s := range f.sets {
 		if !strings.HasPrefix(s, "model.") {
 			return usage(fmt.Errorf("--set %q: a task keeps the configuration that it was begun with; only model.name and model.base_url can be set", s))

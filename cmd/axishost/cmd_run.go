@@ -22,6 +22,27 @@ type modelFlags struct {
 	sets   []string
 	// another tells that a task is resumed, and so asks what the flags name instead of its own model.
 	another bool
+	tell    telling
+}
+
+// telling are the flags that say how much is told meanwhile.
+type telling struct{ quiet, verbose bool }
+
+func (t *telling) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&t.quiet, "quiet", "q", false, "tell nothing but errors and the answer")
+	cmd.Flags().BoolVarP(&t.verbose, "verbose", "v", false, "also tell the stages of what went straight, and cut no line")
+}
+
+func (t *telling) level() (level, error) {
+	switch {
+	case t.quiet && t.verbose:
+		return normal, usage(errors.New("--quiet and --verbose exclude each other: give one of them"))
+	case t.quiet:
+		return quiet, nil
+	case t.verbose:
+		return verbose, nil
+	}
+	return normal, nil
 }
 
 func (f *modelFlags) add(cmd *cobra.Command) {
@@ -30,6 +51,7 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.config, "config", "", "configuration `file` in YAML (default $AXISHOST_CONFIG)")
 	flags.StringArrayVar(&f.sets, "set", nil, "set a configuration `key=value`; may be given several times")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+	f.tell.add(cmd)
 }
 
 type runFlags struct {
@@ -44,8 +66,10 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run [flags] TASK|-|@FILE",
 		Short: "Run a task to its end",
 		Long: `run gives a task to a model, follows the recipe's judgement of each reply, runs the tools that the model
-calls, and prints the answer on standard output. What happens meanwhile goes to standard error, and
-everything that was decided is in the event log: see axishost tasks.
+calls, and prints the answer on standard output. What happens meanwhile goes to standard error: each turn, each
+tool call, what did not go straight, and the end; with --verbose also the stages that each decision went
+through, with --quiet only errors. On a terminal its lines are cut to the terminal's width, but for --verbose.
+Everything that was decided is in the event log: see axishost tasks.
 
 TASK is the text of the task, in quotes; - reads it from standard input, @FILE from a file. Put -- before one
 that begins with a dash. Without --recipe the base machine runs with its defaults.
@@ -70,6 +94,11 @@ environment (AXISHOST_CONVERSATION_MAX_TURNS=20), and flags (--set conversation.
 }
 
 func (a *app) run(ctx context.Context, f *runFlags, task string) error {
+	told, err := f.tell.level()
+	if err != nil {
+		return err
+	}
+	a.told = told
 	goal, err := a.goal(ctx, task)
 	if err != nil {
 		return err
@@ -115,7 +144,7 @@ func pinnedName(name string) string {
 
 // perform runs a task, tells of it meanwhile, and shows how it ended.
 func (a *app) perform(s *sharedStore, e *endpoint, f *modelFlags, do func(*host.Host) (*host.Result, error)) error {
-	v := newView(a.err)
+	v := newView(a.err, a.told)
 	opts := host.Options{CacheDir: cachePath(), Events: v.events()}
 	if e.client != nil {
 		opts.Model = e.client

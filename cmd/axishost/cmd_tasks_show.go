@@ -12,21 +12,27 @@ import (
 )
 
 func (a *app) tasksShowCommand() *cobra.Command {
-	var follow bool
+	var follow, all bool
 	cmd := &cobra.Command{
 		Use:   "show TASK",
 		Short: "Show a task's timeline and answer",
-		Long: `show tells what a task did, as run told it live, and its answer. With --follow it goes on with what the task
-does, until it has ended or Ctrl-C. TASK is an id, the start of one, or "last". With --json it prints one
+		Long: `show tells what a task did, as run told it live, and its answer; with --verbose as run --verbose told it. With
+--follow it goes on with what the task does, until it has ended or Ctrl-C. TASK is an id, the start of one, or "last". With --json it prints one
 object: that of tasks list, and answer, verified and reason.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost tasks show last
   axishost tasks show last --follow
   axishost tasks show 01jd3 --json | jq -r .answer`,
 		Args:              one("TASK"),
 		ValidArgsFunction: a.completeTask,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.tasksShow(cmd.Context(), args[0], follow) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all {
+				a.told = verbose
+			}
+			return a.tasksShow(cmd.Context(), args[0], follow)
+		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show what follows, until the task has ended")
+	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "also show the stages of what went straight, and cut no line")
 	return cmd
 }
 
@@ -76,7 +82,7 @@ func (a *app) tasksShow(ctx context.Context, name string, follow bool) error {
 		if a.json {
 			return a.printOutcome(task, told.Outcome())
 		}
-		v := newView(a.out)
+		v := newView(a.out, a.told)
 		defer v.close()
 		v.print(append(lines, answerLines(told.Outcome())...)...)
 		if told.Outcome() == nil {
@@ -92,7 +98,7 @@ func (a *app) watchTask(ctx context.Context, h *host.Host, task host.Summary) er
 		a.howToGoOn(task)
 	}
 	told := timeline.New()
-	v := newView(a.out)
+	v := newView(a.out, a.told)
 	defer v.close()
 	return h.Follow(ctx, task.ID, 0, func(e *host.Event) error {
 		v.print(told.Event(e)...)

@@ -15,6 +15,7 @@ type app struct {
 	*terminal
 	storeDir string
 	json     bool
+	told     level // how much is told beside results and errors
 }
 
 func newRoot(t *terminal) *cobra.Command {

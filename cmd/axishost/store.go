@@ -50,7 +50,9 @@ func (a *app) openStore(ctx context.Context, o storeOptions) (*sharedStore, erro
 		if o.patience, err = patience(); err != nil {
 			return nil, err
 		}
-		waiting = func() { fmt.Fprintln(a.err, "waiting for the process that has the store in "+dir) }
+		if a.told != quiet {
+			waiting = func() { fmt.Fprintln(a.err, "waiting for the process that has the store in "+dir) }
+		}
 	}
 	shared, err := control.Open(ctx, control.Options{
 		Dir: dir, Version: version(), Patience: o.patience,

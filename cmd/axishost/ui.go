@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ type view struct {
 	mu       sync.Mutex
 	out      io.Writer
 	timeline *timeline.Timeline
+	level    level
 	colour   bool
 	live     bool // out is a terminal: the waiting line can be overwritten
 	waiting  bool // it stands there
@@ -29,10 +31,19 @@ type view struct {
 	done     sync.WaitGroup
 }
 
-func newView(out io.Writer) *view {
-	live := isTerminal(out) && os.Getenv("TERM") != "dumb"
+// level says how much is told.
+type level int
+
+const (
+	normal  level = iota
+	quiet         // nothing but errors and results
+	verbose       // also what is routine
+)
+
+func newView(out io.Writer, l level) *view {
+	live := isTerminal(out) && os.Getenv("TERM") != "dumb" && l != quiet
 	_, noColour := os.LookupEnv("NO_COLOR")
-	v := &view{out: out, timeline: timeline.New(), live: live, colour: live && !noColour, quit: make(chan struct{})}
+	v := &view{out: out, timeline: timeline.New(), level: l, live: live, colour: live && !noColour, quit: make(chan struct{})}
 	if live {
 		v.done.Go(v.tick)
 	}
@@ -53,7 +64,7 @@ func (v *view) events() host.Events {
 			v.mu.Unlock()
 		},
 		PluginLog: func(plugin string, level abi.LogLevel, text string) {
-			if level >= abi.LogInfo {
+			if level >= abi.LogInfo || v.level == verbose {
 				v.print(timeline.Line{Kind: timeline.Notice, Label: "log", Text: plugin + ": " + text})
 			}
 		},
@@ -79,6 +90,7 @@ func (v *view) committed(e *host.Event) {
 }
 
 func (v *view) print(lines ...timeline.Line) {
+	lines = v.level.told(lines)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(lines) > 0 {
@@ -89,6 +101,17 @@ func (v *view) print(lines ...timeline.Line) {
 	}
 }
 
+// told gives those of lines that are to be shown.
+func (l level) told(lines []timeline.Line) []timeline.Line {
+	switch l {
+	case quiet:
+		return nil
+	case verbose:
+		return lines
+	}
+	return slices.DeleteFunc(lines, func(line timeline.Line) bool { return line.Kind == timeline.Routine })
+}
+
 // format lays a line out: label, text, and the colour of its kind.
 func (v *view) format(l timeline.Line) string {
 	text := fmt.Sprintf("%-8s %s", l.Label, l.Text)
@@ -97,7 +120,7 @@ func (v *view) format(l timeline.Line) string {
 	}
 	const dim, yellow, bold, reset = "\x1b[2m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
 	switch l.Kind {
-	case timeline.Detail:
+	case timeline.Detail, timeline.Routine:
 		return dim + text + reset
 	case timeline.Notice:
 		return yellow + text + reset

@@ -7,9 +7,10 @@ import (
 )
 
 // decided tells a decision: the reply that it judged, the path through the stages, and what was hidden or
-// asked for again, and why.
+// asked for again, and why. The path is a detail where it did not go straight, for there it shows which stages
+// the decision went back through; else it is routine.
 func (t *Timeline) decided(p *event.Decided) []Line {
-	path := Line{Detail, "", p.Path(" → ")}
+	path := Line{Routine, "", p.Path(" → ")}
 	var lines []Line
 	if t.compaction != nil {
 		lines = append(lines, Line{Notice, "compact", "the summary cannot be used: it is cut off, no plain text, or no shorter than what it sums up"})
@@ -20,6 +21,9 @@ func (t *Timeline) decided(p *event.Decided) []Line {
 		t.reply = nil
 	}
 	why := because(p)
+	if why != nil {
+		path.Kind = Detail
+	}
 	if len(lines) > 0 || why != nil {
 		lines = append(append(lines, path), why...)
 	}

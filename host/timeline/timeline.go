@@ -19,6 +19,9 @@ const (
 	Detail      // explains the line before it
 	Notice      // something that did not go straight: hidden, denied, failed
 	End         // how the task ended
+	// Routine is the path of a decision that went straight through the stages. Half of all lines would be such
+	// paths, and each says what the line before it said already: they are for those who ask for them.
+	Routine
 )
 
 // Line is one line: a label of at most eight characters, and text.

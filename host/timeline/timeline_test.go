@@ -25,7 +25,7 @@ func TestTimeline(t *testing.T) {
 				for line := range strings.Lines(d.Input) {
 					seq++
 					for _, l := range told.Event(parse(t, seq, line)) {
-						fmt.Fprintf(&out, "%-6s %-8s| %s\n", [...]string{"plain", "detail", "notice", "end"}[l.Kind], l.Label, l.Text)
+						fmt.Fprintf(&out, "%-7s %-8s| %s\n", [...]string{"plain", "detail", "notice", "end", "routine"}[l.Kind], l.Label, l.Text)
 						assert.LessOrEqual(t, len(l.Label), 8)
 						assert.Equal(t, -1, strings.IndexFunc(l.Text, func(r rune) bool { return !unicode.IsPrint(r) }), "%q", l.Text)
 					}
