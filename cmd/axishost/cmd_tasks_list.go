@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"slices"
@@ -9,8 +8,6 @@ import (
 	"time"
 
 	"github.com/axishost/axishost/host"
-	"github.com/axishost/axishost/host/timeline"
-	"github.com/axishost/axishost/plugins"
 	"github.com/spf13/cobra"
 )
 
@@ -35,7 +32,7 @@ observing (their results are taken in), cancelling; and, of a task that has ende
 cancelled. --phase also takes running and stopped: not ended, with and without a process.
 
 A time is a date (2026-11-30) or a date and time (2026-11-30T14:00), in UTC as in the table, or RFC 3339, or an
-age: 90m, 36h, 7d.` + exitHelp(exitSucceeded, exitUsage, exitStore),
+age: 90m, 36h, 7d. On a terminal rows are cut to its width, elsewhere never.` + exitHelp(exitSucceeded, exitUsage, exitStore),
 		Example: `  axishost tasks list
   axishost tasks list --phase failed,partial --since 7d
   axishost tasks list --last 20
@@ -195,80 +192,4 @@ func timeFlag(flag, text string, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, usage(fmt.Errorf("%s %q is neither a time (2026-11-30, 2026-11-30T14:00) nor an age (90m, 36h, 7d)", flag, text))
-}
-
-// printTasks prints the table of tasks. There can be very many: it is laid out by hand, and nothing is kept of a
-// line.
-func (a *app) printTasks(tasks []host.Summary) {
-	t := &table{models: map[string]string{}}
-	header := [columns]string{"ID", "PHASE", "CREATED (UTC)", "RECIPE", "MODEL", "TASK"}
-	t.measure(&header)
-	for i := range tasks {
-		t.measure(t.row(&tasks[i]))
-	}
-	w := bufio.NewWriterSize(a.out, 64<<10)
-	t.write(w, &header)
-	for i := range tasks {
-		t.write(w, t.row(&tasks[i]))
-	}
-	_ = w.Flush() // a.out remembers what went wrong
-}
-
-const columns = 6
-
-// table lays lines out.
-type table struct {
-	widths [columns]int
-	line   [columns]string   // the one that is laid out now
-	models map[string]string // as they are shown: there are few
-	day    [32]byte          // room for a time
-}
-
-func (t *table) measure(line *[columns]string) {
-	for i := range line {
-		t.widths[i] = max(t.widths[i], len(line[i]))
-	}
-}
-
-func (t *table) write(w *bufio.Writer, line *[columns]string) {
-	const gap = "                                                                                          "
-	for i, cell := range line[:columns-1] {
-		_, _ = w.WriteString(cell)
-		for n := 2 + t.widths[i] - len(cell); n > 0; n -= len(gap) {
-			_, _ = w.WriteString(gap[:min(n, len(gap))])
-		}
-	}
-	_, _ = w.WriteString(line[columns-1])
-	_ = w.WriteByte('\n')
-}
-
-// row gives the line of a task. It holds until the next one.
-func (t *table) row(task *host.Summary) *[columns]string {
-	phase, recipe := task.Phase, task.Recipe
-	if liveness(task) == phaseStopped {
-		phase = phaseStopped
-	}
-	if recipe == "" {
-		recipe = "-"
-	}
-	model, known := t.models[task.Model]
-	if !known {
-		model = plugins.Printable(timeline.Model(task.Model), 40)
-		t.models[task.Model] = model
-	}
-	created, _ := task.Created.AppendText(t.day[:0]) // cannot fail
-	t.line = [columns]string{
-		task.ID, phase, string(created[:len("2006-01-02T15:04:05")]), recipe, model, plugins.Printable(oneLine(task.Task), 60),
-	}
-	return &t.line
-}
-
-// oneLine makes all white space of a text single spaces.
-func oneLine(text string) string {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || (c == ' ' && i > 0 && text[i-1] == ' ') {
-			return strings.Join(strings.Fields(text), " ")
-		}
-	}
-	return text // as most are
 }

@@ -84,7 +84,8 @@ func (a *app) tasksShow(ctx context.Context, name string, follow bool) error {
 		}
 		v := newView(a.out, a.told)
 		defer v.close()
-		v.print(append(lines, answerLines(told.Outcome())...)...)
+		v.print(lines...)
+		v.answer(answerLines(told.Outcome()))
 		if told.Outcome() == nil {
 			a.howToGoOn(task)
 		}
@@ -102,7 +103,7 @@ func (a *app) watchTask(ctx context.Context, h *host.Host, task host.Summary) er
 	defer v.close()
 	return h.Follow(ctx, task.ID, 0, func(e *host.Event) error {
 		v.print(told.Event(e)...)
-		v.print(answerLines(told.Outcome())...)
+		v.answer(answerLines(told.Outcome()))
 		return a.out.err
 	})
 }

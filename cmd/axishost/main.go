@@ -97,11 +97,12 @@ func execute(ctx context.Context, t *terminal, args []string) int {
 // showError writes each line of an error with the program's name before it; an indented one is a command
 // to be copied, and stands alone. What came from outside may not drive the terminal.
 func showError(w io.Writer, text string) {
+	s := screenOf(w).whole()
 	for line := range strings.Lines(text) {
 		line = plugins.Printable(strings.TrimSuffix(line, "\n"), len(line))
 		if !strings.HasPrefix(line, "  ") {
 			line = "axishost: " + line
 		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, s.fit(line))
 	}
 }

@@ -89,15 +89,34 @@ func (v *view) committed(e *host.Event) {
 	v.mu.Unlock()
 }
 
+// print shows lines, on a terminal cut to its width unless everything was asked for.
 func (v *view) print(lines ...timeline.Line) {
-	lines = v.level.told(lines)
+	s := v.screen()
+	if v.level == verbose {
+		s = s.whole()
+	}
+	v.show(s, v.level.told(lines))
+}
+
+// screen is what the view's lines are laid out for now: a window may be made smaller.
+func (v *view) screen() screen {
+	if !v.live {
+		return screen{}
+	}
+	return screenOf(v.out)
+}
+
+// answer shows the lines of an answer. It is what was asked for, and never cut.
+func (v *view) answer(lines []timeline.Line) { v.show(v.screen().whole(), lines) }
+
+func (v *view) show(s screen, lines []timeline.Line) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(lines) > 0 {
 		v.clear()
 	}
 	for _, l := range lines {
-		fmt.Fprintln(v.out, v.format(l))
+		fmt.Fprintln(v.out, v.format(s, l))
 	}
 }
 
@@ -113,8 +132,8 @@ func (l level) told(lines []timeline.Line) []timeline.Line {
 }
 
 // format lays a line out: label, text, and the colour of its kind.
-func (v *view) format(l timeline.Line) string {
-	text := fmt.Sprintf("%-8s %s", l.Label, l.Text)
+func (v *view) format(s screen, l timeline.Line) string {
+	text := s.fit(fmt.Sprintf("%-8s %s", l.Label, l.Text))
 	if !v.colour {
 		return text
 	}
@@ -148,7 +167,7 @@ func (v *view) tick() {
 				text += ", " + strconv.Itoa(v.streamed) + " bytes so far"
 			}
 			v.clear()
-			fmt.Fprint(v.out, v.format(timeline.Line{Kind: timeline.Detail, Text: text}))
+			fmt.Fprint(v.out, v.format(v.screen(), timeline.Line{Kind: timeline.Detail, Text: text}))
 			v.waiting = true
 		}
 		v.mu.Unlock()

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"strings"
+
+	"github.com/axishost/axishost/host"
+	"github.com/axishost/axishost/host/timeline"
+	"github.com/axishost/axishost/plugins"
+)
+
+// printTasks prints the table of tasks. There can be very many: it is laid out by hand, and nothing is kept of a
+// line.
+func (a *app) printTasks(tasks []host.Summary) {
+	t := &table{screen: screenOf(a.out), models: map[string]string{}}
+	header := &line{text: [columns]string{"ID", "PHASE", "CREATED (UTC)", "RECIPE", "MODEL", "TASK"}}
+	for i, title := range header.text {
+		header.width[i] = len(title)
+	}
+	t.measure(header)
+	for i := range tasks {
+		t.measure(t.row(&tasks[i]))
+	}
+	w := bufio.NewWriterSize(a.out, 64<<10)
+	t.write(w, header)
+	for i := range tasks {
+		t.write(w, t.row(&tasks[i]))
+	}
+	_ = w.Flush() // a.out remembers what went wrong
+}
+
+const columns = 6
+
+// line is one of a table: its cells, and how many columns of a terminal each takes.
+type line struct {
+	text  [columns]string
+	width [columns]int
+}
+
+// table lays lines out.
+type table struct {
+	screen screen
+	widths [columns]int
+	line   line              // the one that is laid out now
+	models map[string]string // as they are shown: there are few
+	day    [32]byte          // room for a time
+}
+
+func (t *table) measure(l *line) {
+	for i, wide := range l.width {
+		t.widths[i] = max(t.widths[i], wide)
+	}
+}
+
+func (t *table) write(w *bufio.Writer, l *line) {
+	const gap = "                                                                                          "
+	if t.screen.terminal {
+		t.writeCut(w, l)
+	} else {
+		for i, cell := range l.text[:columns-1] {
+			_, _ = w.WriteString(cell)
+			for n := 2 + t.widths[i] - l.width[i]; n > 0; n -= len(gap) {
+				_, _ = w.WriteString(gap[:min(n, len(gap))])
+			}
+		}
+		_, _ = w.WriteString(l.text[columns-1])
+	}
+	_ = w.WriteByte('\n')
+}
+
+// writeCut writes a line as far as the terminal has columns. Each cell is fitted by itself, so that text from
+// right to left in two of them does not run together.
+func (t *table) writeCut(w *bufio.Writer, l *line) {
+	room := t.screen
+	for i, cell := range l.text {
+		if i < columns-1 {
+			wide := t.widths[i] + 2
+			cell += strings.Repeat(" ", wide-l.width[i])
+			if room.columns > 0 && wide >= room.columns { // no room for another cell
+				_, _ = w.WriteString(room.fit(cell + "…"))
+				return
+			}
+			_, _ = w.WriteString(room.whole().fit(cell))
+			if room.columns > 0 {
+				room.columns -= wide
+			}
+			continue
+		}
+		_, _ = w.WriteString(room.fit(cell))
+	}
+}
+
+// row gives the line of a task. It holds until the next one.
+func (t *table) row(task *host.Summary) *line {
+	phase, recipe := task.Phase, task.Recipe
+	if liveness(task) == phaseStopped {
+		phase = phaseStopped
+	}
+	if recipe == "" {
+		recipe = "-"
+	}
+	model, known := t.models[task.Model]
+	if !known {
+		model = plugins.Printable(timeline.Model(task.Model), 40)
+		t.models[task.Model] = model
+	}
+	created, _ := task.Created.AppendText(t.day[:0]) // cannot fail
+	t.line.text = [columns]string{
+		task.ID, phase, string(created[:len("2006-01-02T15:04:05")]), recipe, model, plugins.Printable(oneLine(task.Task), 60),
+	}
+	for i, cell := range t.line.text {
+		t.line.width[i] = width(cell)
+	}
+	return &t.line
+}
+
+// oneLine makes all white space of a text single spaces.
+func oneLine(text string) string {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || (c == ' ' && i > 0 && text[i-1] == ' ') {
+			return strings.Join(strings.Fields(text), " ")
+		}
+	}
+	return text // as most are
+}
