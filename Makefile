@@ -12,7 +12,7 @@ PLUGINS := $(RECIPES:%=bin/plugins/%.wasm)
 # What stands in another file is a rule of its own, so that nothing is built twice.
 SOURCES := $(shell find . -name '*.go' -not -path './bin/*') go.mod go.sum
 
-.PHONY: build guests demo demo-rollbacks test torture lint check bench clean fmt vet tidy clean-tree
+.PHONY: build guests man demo demo-rollbacks test torture lint check bench clean fmt vet tidy clean-tree
 
 build: bin/axishost
 
@@ -27,6 +27,10 @@ bin/plugins/%.wasm: bin/axishost recipes/%/axis.json
 	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags='-s -w' -o bin/plugins/.$*.wasm ./recipes/$*
 	bin/axishost plugin pack --manifest recipes/$*/axis.json -o $@ bin/plugins/.$*.wasm
 	@rm -f bin/plugins/.$*.wasm
+
+# The manual pages, as --help has them.
+man: build
+	bin/axishost man bin/man
 
 # A refusal that is rolled back, a malformed call that is reprompted, a tool call and a direct answer: 391.
 demo: build guests

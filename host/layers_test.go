@@ -67,7 +67,7 @@ var layers = []layer{
 	{path: "plugins", own: []string{"abi", "plugins/internal/..."}},
 	{path: "cmd/axishost", own: []string{"abi", "host", "host/config", "host/control", "host/model", "host/model/script", "host/timeline", "host/yamldepth", "plugins", "store", "store/pebblestore", "store/sealed"},
 		// uniseg: how many columns a text takes, with Chinese and emoji in it; x/text: which letters go from right to left.
-		ext: []string{"github.com/spf13/cobra", "github.com/goccy/go-yaml", "golang.org/x/term", "github.com/rivo/uniseg", "golang.org/x/text"}},
+		ext: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/goccy/go-yaml", "golang.org/x/term", "github.com/rivo/uniseg", "golang.org/x/text"}},
 }
 
 // TestLayers holds the direct imports of every package, tests aside, against the table: guests see only

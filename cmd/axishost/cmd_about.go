@@ -13,6 +13,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
+		Long:              "version prints the version of axishost, of the ABI that it gives to plugins, and of Go." + exitHelp(exitSucceeded, exitUsage),
 		Example:           "  axishost version\n  axishost version --json",
 		Args:              none,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -54,7 +55,7 @@ func (a *app) abiCommand() *cobra.Command {
 		Use:   "abi",
 		Short: "Print what this host offers to plugins",
 		Long: `abi prints the ABI's version and what this host has of it: hooks that it calls, operations that it
-performs, functions that a plugin may import.`,
+performs, functions that a plugin may import.` + exitHelp(exitSucceeded, exitUsage),
 		Example: `  axishost abi
   axishost abi --json | jq -r '.hooks[]'`,
 		Args:              none,

@@ -79,6 +79,9 @@ func (t *terminal) program() string {
 // execute runs one command line and gives its exit code, after the error has been shown.
 func execute(ctx context.Context, t *terminal, args []string) int {
 	root := newRoot(t)
+	if completes(args) {
+		plainUsage(root)
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if errors.Is(t.out.err, syscall.EPIPE) {
