@@ -67,7 +67,7 @@ func TestTableOnATerminal(t *testing.T) {
 	print := func(s screen) []string {
 		var b bytes.Buffer
 		w := bufio.NewWriter(&b)
-		table := &table{screen: s, models: map[string]string{}}
+		table := &table{screen: s, models: map[string]cell{}}
 		for i := range tasks {
 			table.measure(table.row(&tasks[i]))
 		}

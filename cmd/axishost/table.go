@@ -12,7 +12,7 @@ import (
 // printTasks prints the table of tasks. There can be very many: it is laid out by hand, and nothing is kept of a
 // line.
 func (a *app) printTasks(tasks []host.Summary) {
-	t := &table{screen: screenOf(a.out), models: map[string]string{}}
+	t := &table{screen: screenOf(a.out), models: map[string]cell{}}
 	header := &line{text: [columns]string{"ID", "PHASE", "CREATED (UTC)", "RECIPE", "MODEL", "TASK"}}
 	for i, title := range header.text {
 		header.width[i] = len(title)
@@ -37,13 +37,19 @@ type line struct {
 	width [columns]int
 }
 
+// cell is a text and how many columns it takes.
+type cell struct {
+	text  string
+	width int
+}
+
 // table lays lines out.
 type table struct {
 	screen screen
 	widths [columns]int
-	line   line              // the one that is laid out now
-	models map[string]string // as they are shown: there are few
-	day    [32]byte          // room for a time
+	line   line            // the one that is laid out now
+	models map[string]cell // as they are shown: there are few
+	day    [32]byte        // room for a time
 }
 
 func (t *table) measure(l *line) {
@@ -101,16 +107,16 @@ func (t *table) row(task *host.Summary) *line {
 	}
 	model, known := t.models[task.Model]
 	if !known {
-		model = plugins.Printable(timeline.Model(task.Model), 40)
+		model.text = plugins.Printable(timeline.Model(task.Model), 40)
+		model.width = width(model.text)
 		t.models[task.Model] = model
 	}
 	created, _ := task.Created.AppendText(t.day[:0]) // cannot fail
 	t.line.text = [columns]string{
-		task.ID, phase, string(created[:len("2006-01-02T15:04:05")]), recipe, model, plugins.Printable(oneLine(task.Task), 60),
+		task.ID, phase, string(created[:len("2006-01-02T15:04:05")]), recipe, model.text, plugins.Printable(oneLine(task.Task), 60),
 	}
-	for i, cell := range t.line.text {
-		t.line.width[i] = width(cell)
-	}
+	// Most are ASCII by what they are. The last one is as wide as it likes.
+	t.line.width = [columns]int{len(task.ID), len(phase), len("2006-01-02T15:04:05"), len(recipe), model.width}
 	return &t.line
 }
 
