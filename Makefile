@@ -12,7 +12,7 @@ PLUGINS := $(RECIPES:%=bin/plugins/%.wasm)
 # What stands in another file is a rule of its own, so that nothing is built twice.
 SOURCES := $(shell find . -name '*.go' -not -path './bin/*') go.mod go.sum
 
-.PHONY: build guests man demo demo-rollbacks test torture lint check bench clean fmt vet tidy clean-tree
+.PHONY: build guests man demo demo-rollbacks demo-refusals test torture lint check bench clean fmt vet tidy clean-tree
 
 build: bin/axishost
 
@@ -44,6 +44,15 @@ demo-rollbacks: build guests
 		echo; sed -n 's/^# \([A-Z].*\)/== \1/p' $$script; \
 		bin/axishost run --store bin/demo-store --model script:$$script --recipe bin/plugins/careful.wasm \
 			--tool bin/plugins/calc.wasm $$(sed -n 's/^# flags: //p' $$script) "What is 2 + 2?" || exit 1; \
+	done
+
+# Every way in which a plugin is refused: what is wrong with it, and the one line that its user gets.
+demo-refusals: build
+	@rm -rf bin/refusals && $(GO) run ./cmd/axishost/testdata/refusals bin/refusals
+	@cd bin/refusals && for file in *.wasm; do \
+		line=$$(../axishost plugin inspect $$file 2>&1 >/dev/null); code=$$?; \
+		printf '%-31s %s\n' "$${file%.wasm}" "$${line#axishost: plugin $$file }"; \
+		test $$code = 8 || { echo "exit code $$code, want 8"; exit 1; }; \
 	done
 
 # The race detector needs cgo, and so a C compiler.

@@ -49,7 +49,9 @@ func Inspect(b []byte) (*Inspection, error) {
 		checkSize, checkStructure, checkIdentity, checkABI, checkNeeds, checkBoundary,
 	} {
 		if reasons := check(i, b); len(reasons) > 0 {
-			return i, i.refuse(reasons)
+			err := i.refuse(reasons)
+			i.readManifest()
+			return i, err
 		}
 	}
 	return i, nil
@@ -59,6 +61,28 @@ func (i *Inspection) refuse(reasons []string) error {
 	slices.Sort(reasons)
 	i.refusal = &RefusedError{Plugin: i.name(), Reasons: slices.Compact(reasons)}
 	return i.refusal
+}
+
+// readManifest reads the manifest of a module that was refused before it was looked at, so that whoever looks
+// into the file sees what can be seen. The refusal does not name the plugin by it, for it is not judged.
+func (i *Inspection) readManifest() {
+	if sections := i.manifests(); i.Manifest == nil && len(sections) == 1 {
+		i.Manifest, _ = abi.ParseManifest(sections[0])
+	}
+}
+
+// manifests are the manifest sections; none of a file that is no module.
+func (i *Inspection) manifests() [][]byte {
+	if i.module == nil {
+		return nil
+	}
+	var sections [][]byte
+	for _, c := range i.module.Customs {
+		if c.Name == abi.ManifestSection {
+			sections = append(sections, c.Data)
+		}
+	}
+	return sections
 }
 
 func checkSize(_ *Inspection, b []byte) []string {
@@ -115,12 +139,7 @@ func badShape(m *wasmbin.Module) []string {
 // checkIdentity looks for the marker and the manifest. A command module and one of another major are named
 // as such, since "no marker" would send their author looking in the wrong place.
 func checkIdentity(i *Inspection, _ []byte) []string {
-	var sections [][]byte
-	for _, c := range i.module.Customs {
-		if c.Name == abi.ManifestSection {
-			sections = append(sections, c.Data)
-		}
-	}
+	sections := i.manifests()
 	if len(sections) == 1 {
 		manifest, err := abi.ParseManifest(sections[0])
 		i.Manifest = manifest

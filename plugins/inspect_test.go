@@ -249,6 +249,18 @@ func TestInspectOrder(t *testing.T) {
 	}
 }
 
+// TestRefusedManifestIsRead: what can be read of a module that is refused for its shape is read.
+func TestRefusedManifestIsRead(t *testing.T) {
+	m := &pt.Module{}
+	m.Func("axis_abi_v1", nil, nil, nil)
+	m.Manifest(manifest("refusal"))
+	i, err := Inspect(m.Bytes())
+	require.EqualError(t, err, "plugin file has 0 memories of its own; exactly one is allowed")
+	require.NotNil(t, i.Manifest)
+	assert.Equal(t, "small", i.Manifest.Name)
+	assert.Equal(t, []string{"axis_abi_v1() -> ()"}, i.Exports)
+}
+
 // TestRefusalIsBounded: a module with thousands of faults is refused in a line that can be read.
 func TestRefusalIsBounded(t *testing.T) {
 	var all []pt.Import

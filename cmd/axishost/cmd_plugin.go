@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/axishost/axishost/abi"
@@ -52,7 +53,9 @@ host would accept it. The result replaces IN.wasm unless -o names another file.`
 		Use:   "inspect FILE",
 		Short: "Show what a plugin says of itself, without running it",
 		Long: `inspect shows a plugin's manifest, and what its module imports and exports; none of its code runs. Of a file
-that this host refuses it shows what could be read, and why it is refused.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
+that this host refuses it shows what could be read, and every reason for which it is refused, sorted. With --json
+it prints one object with the fields digest, bytes, manifest (null: none that can be read), imports, exports,
+accepted and reasons.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
 		Example: `  axishost plugin inspect calc.wasm
   axishost plugin inspect calc.wasm --json | jq .manifest.tools`,
 		Args:              one("FILE"),
@@ -141,11 +144,32 @@ func (a *app) pluginInspect(path string) error {
 	if i == nil {
 		return refusal
 	}
+	if refusal == nil {
+		refusal = refuseDeclared(path, i)
+	}
 	if a.json {
 		return errors.Join(a.printJSON(inspectionJSON(i, refusal)), silent(refusal))
 	}
-	a.printInspection(i)
+	a.printInspection(i, refusal)
 	return refusal
+}
+
+// refuseDeclared judges what a manifest declares for the host, which loading the plugin would not look at and a
+// run refuses: schemas, and what it asks of the conversation.
+func refuseDeclared(path string, i *plugins.Inspection) error {
+	var reasons []string
+	var refused *plugins.RefusedError
+	if errors.As(host.CheckSchemas(i), &refused) {
+		reasons = append(reasons, refused.Reasons...)
+	}
+	if err := checkConversation(i.Manifest); err != nil {
+		reasons = append(reasons, strings.Split("has a bad manifest: "+err.Error(), "\n")...)
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	slices.Sort(reasons)
+	return &plugins.RefusedError{Plugin: path, Reasons: reasons}
 }
 
 // silent keeps an error's exit code, and says nothing: its text is in the JSON.
@@ -179,9 +203,10 @@ func inspectionJSON(i *plugins.Inspection, err error) inspectionView {
 	return v
 }
 
-func (a *app) printInspection(i *plugins.Inspection) {
+func (a *app) printInspection(i *plugins.Inspection, refusal error) {
+	s := screenOf(a.out).whole()
 	row := func(label, format string, args ...any) {
-		fmt.Fprintf(a.out, "%-12s %s\n", label, plugins.Printable(fmt.Sprintf(format, args...), 4096))
+		fmt.Fprintf(a.out, "%-12s %s\n", label, s.fit(plugins.Printable(fmt.Sprintf(format, args...), 4096)))
 	}
 	if m := i.Manifest; m != nil {
 		row("plugin", "%s %s (%s)", m.Name, m.Version, m.Kind)
@@ -213,6 +238,12 @@ func (a *app) printInspection(i *plugins.Inspection) {
 	}
 	for _, e := range i.Exports {
 		row("export", "%s", e)
+	}
+	var refused *plugins.RefusedError
+	if errors.As(refusal, &refused) { // all of them: the error has as many as go into a line
+		for _, reason := range refused.Reasons {
+			row("refused", "%s", reason)
+		}
 	}
 }
 
