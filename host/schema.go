@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,7 +49,16 @@ func compileSchema(raw json.RawMessage) (schema *jsonschema.Schema, err error) {
 	if err := c.AddResource(name, document); err != nil {
 		return nil, err
 	}
-	if schema, err = c.Compile(name); err != nil {
+	schema, err = c.Compile(name)
+	var bad *jsonschema.SchemaValidationError
+	var why *jsonschema.ValidationError
+	switch {
+	case errors.As(err, &bad) && errors.As(bad.Err, &why): // in words, without the name that it has in here
+		var problems []string
+		collect(why, &problems)
+		slices.Sort(problems)
+		return nil, errors.New("it is no JSON Schema: " + strings.Join(slices.Compact(problems), "; "))
+	case err != nil:
 		return nil, err
 	}
 	if costOf(document) > maxSchemaCost {

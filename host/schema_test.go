@@ -26,7 +26,7 @@ func doubling(n int) json.RawMessage {
 func TestSchemasThatCannotBeUsed(t *testing.T) {
 	for name, c := range map[string]struct{ schema, want string }{
 		"not JSON":               {`{`, "unexpected"},
-		"not a schema":           {`{"type":5}`, "metaschema"},
+		"not a schema":           {`{"type":5}`, "it is no JSON Schema: type: got number"},
 		"a file":                 {`{"$ref":"file:///etc/passwd"}`, "file:///etc/passwd"},
 		"an address":             {`{"$ref":"http://127.0.0.1:1/x"}`, "http://127.0.0.1:1/x"},
 		"a number too large":     {`{"multipleOf":1e9999999}`, "number 1e9999999 is too large"},

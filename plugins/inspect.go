@@ -127,7 +127,11 @@ func checkStructure(i *Inspection, b []byte) []string {
 // badShape tells what no manifest could make good.
 func badShape(m *wasmbin.Module) []string {
 	var reasons []string
-	if len(m.Memories) != 1 {
+	imported := slices.ContainsFunc(m.Imports, func(i wasmbin.Import) bool { return i.Kind == wasmbin.ExternMemory })
+	switch {
+	case len(m.Memories) == 0 && imported:
+		reasons = append(reasons, "imports its memory; it must have exactly one of its own")
+	case len(m.Memories) != 1:
 		reasons = append(reasons, fmt.Sprintf("has %d memories of its own; exactly one is allowed", len(m.Memories)))
 	}
 	if m.HasStart {

@@ -100,7 +100,7 @@ func TestInspectStructure(t *testing.T) {
 		"malformed":     {pt.Binary(pt.Section(1, []byte{9})), "file is not a valid module: type section at offset 10: 9 types are announced in 0 bytes"},
 		"no memory":     {pt.Binary(), "file has 0 memories of its own; exactly one is allowed"},
 		"two memories":  {bare(func(m *pt.Module) { m.Memory(1); m.Memory(1) }), "file is not a valid module: memory section at offset 13: more than one memory"},
-		"imported":      {bare(func(m *pt.Module) { m.RawImport("e", "m", pt.KindMemory, []byte{0, 1}) }), "file has 0 memories of its own; exactly one is allowed"},
+		"imported":      {bare(func(m *pt.Module) { m.RawImport("e", "m", pt.KindMemory, []byte{0, 1}) }), "file imports its memory; it must have exactly one of its own"},
 		"shared memory": {bare(func(m *pt.Module) { m.RawMemory([]byte{3, 1, 2}) }), "file is not a valid module: memory section at offset 11: shared memories and tables are not supported"},
 		"start section": {plugin(func(m *pt.Module) { m.Start(0) }), "file has a start section, which would run before it is judged; use _initialize"},
 		"both":          {bare(func(m *pt.Module) { m.Start(m.Func("", nil, nil, nil)) }), "file has 0 memories of its own; exactly one is allowed; has a start section, which would run before it is judged; use _initialize"},

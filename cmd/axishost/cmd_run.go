@@ -30,7 +30,7 @@ type telling struct{ quiet, verbose bool }
 
 func (t *telling) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&t.quiet, "quiet", "q", false, "tell nothing but errors and the answer")
-	cmd.Flags().BoolVarP(&t.verbose, "verbose", "v", false, "also tell the stages of what went straight, and cut no line")
+	cmd.Flags().BoolVarP(&t.verbose, "verbose", "v", false, "also tell the stages of what went straight and what plugins log for debugging, and cut no line")
 }
 
 func (t *telling) level() (level, error) {

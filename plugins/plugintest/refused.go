@@ -71,7 +71,7 @@ func refusedShapes() []Refused {
 		{"start-section", and(func(m *Module) { m.Start(0) }), "has a start section"},
 		{"command-module", and(func(m *Module) { m.Func(abi.StartExport, nil, nil, nil) }), "is a command module (it exports _start); build a reactor"},
 		{"missing-memory", bare(func(*Module) {}), "has 0 memories of its own; exactly one is allowed"},
-		{"imported-memory", bare(func(m *Module) { m.RawImport("env", "memory", KindMemory, []byte{0, 1}) }), "has 0 memories of its own; exactly one is allowed"},
+		{"imported-memory", bare(func(m *Module) { m.RawImport("env", "memory", KindMemory, []byte{0, 1}) }), "imports its memory; it must have exactly one of its own"},
 		{"two-memories", and(func(m *Module) { m.Memory(1) }), "has 2 memories of its own; exactly one is allowed"},
 		{"missing-marker", unmarked.Bytes(), "is not an axis plugin (it does not export axis_abi_v1)"},
 	}
@@ -90,7 +90,7 @@ func refusedManifests() []Refused {
 		{"unknown-kind", changed("recipe", "agent"), `kind "agent" must be recipe, tools or both`},
 		{"unknown-hook", changed("refusal", "guess"), `hook "guess" is not in ABI 1.0`},
 		{"bad-semver", changed("1.0.0", "1.0"), `version "1.0" is not a semantic version such as 1.2.3`},
-		{"bad-schema", changed(`"kind"`, `"config_schema": {"type": "text"}, "kind"`), "has a bad config_schema: "},
+		{"bad-schema", changed(`"kind"`, `"config_schema": {"type": "text"}, "kind"`), "has a bad config_schema: it is no JSON Schema: "},
 		{"abi-major-9", version(9, 0, ""), "needs axis ABI 9.0 (host has 1.0"},
 		{"abi-minor-99-known-operation", version(1, 99, `, "requires": ["config/1"]`), "needs axis ABI 1.99 (host has 1.0"},
 		{"abi-minor-99-unknown-operation", version(1, 99, `, "requires": ["time.travel/1"]`), ": missing time.travel/1; use a newer axishost"},
