@@ -67,12 +67,12 @@ func refusedShapes() []Refused {
 	unmarked.Manifest(fine)
 	return []Refused{
 		{"not-a-plugin", []byte("#!/bin/sh\n"), `is not WebAssembly (it starts with "#!/bin/s")`},
-		{"truncated", whole[:len(whole)/2], "is not a well-formed module: "},
+		{"truncated", whole[:len(whole)/2], "is not a valid module: "},
 		{"start-section", and(func(m *Module) { m.Start(0) }), "has a start section"},
 		{"command-module", and(func(m *Module) { m.Func(abi.StartExport, nil, nil, nil) }), "is a command module (it exports _start); build a reactor"},
 		{"missing-memory", bare(func(*Module) {}), "has 0 memories of its own; exactly one is allowed"},
 		{"imported-memory", bare(func(m *Module) { m.RawImport("env", "memory", KindMemory, []byte{0, 1}) }), "imports its memory; it must have exactly one of its own"},
-		{"two-memories", and(func(m *Module) { m.Memory(1) }), "has 2 memories of its own; exactly one is allowed"},
+		{"two-memories", and(func(m *Module) { m.Memory(1) }), "more than one memory"},
 		{"missing-marker", unmarked.Bytes(), "is not an axis plugin (it does not export axis_abi_v1)"},
 	}
 }

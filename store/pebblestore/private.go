@@ -43,9 +43,15 @@ func isOfLog(file os.DirEntry) bool {
 	return strings.HasPrefix(name, manifestMarker) || strings.HasPrefix(name, formatMarker)
 }
 
-// isOfOthers tells whether a file keeps a directory from being made a log. The lock is the first that the engine
-// makes; a new file system may have the others.
+// isOfOthers tells whether a file keeps a directory from being made a log. The lock, manifest, options and
+// write-ahead log are what the engine makes before its markers, and may have been cut short in; a new file system may have the others.
+// Other programs with a like engine have a file CURRENT.
 func isOfOthers(file os.DirEntry) bool {
 	name := file.Name()
-	return name != "LOCK" && name != "lost+found" && !strings.HasPrefix(name, ".")
+	for _, begun := range []string{"MANIFEST-", "OPTIONS-", "temporary.", "."} {
+		if strings.HasPrefix(name, begun) {
+			return false
+		}
+	}
+	return name != "LOCK" && name != "lost+found" && !strings.HasSuffix(name, ".log") && !strings.HasSuffix(name, ".dbtmp")
 }
