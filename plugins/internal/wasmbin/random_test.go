@@ -116,9 +116,10 @@ func (c coder) fixed() []byte {
 // TestRandomCode compares verdicts on function bodies that mutation hardly ever comes to: nested blocks,
 // branches between them, and unreachable code with some of its operands.
 func TestRandomCode(t *testing.T) {
+	count := mutationCount()
 	c := coder{rand.New(rand.NewPCG(*mutationSeed, 3)), newOpcodes()}
 	r := newReferee(t)
-	for range *mutations {
+	for range count {
 		params := []byte{c.value(), c.value()}
 		result := c.value()
 		r.judge(t, "random", one(params, []byte{result}, c.block(4, 0, result)))
@@ -126,7 +127,7 @@ func TestRandomCode(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d bodies, seed %d: %v", *mutations, *mutationSeed, r.counts)
-	assert.Greater(t, r.counts["accepted by both"], *mutations/20)
-	assert.Greater(t, r.counts["refused by both"], *mutations/20)
+	t.Logf("%d bodies, seed %d: %v", count, *mutationSeed, r.counts)
+	assert.Greater(t, r.counts["accepted by both"], count/20)
+	assert.Greater(t, r.counts["refused by both"], count/20)
 }
