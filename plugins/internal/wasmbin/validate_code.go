@@ -10,10 +10,10 @@ const (
 	// maxOperands bounds the operand stack, one byte each. Code that pushes values one by one stays below it,
 	// since a body is no longer; calls of functions with many results could pass it.
 	maxOperands = 1 << 20
-	// moves bounds how many values calls, blocks and branches move, for each byte of the module: a call takes
-	// two bytes and may move thousands of values, and validation is to be linear in the module's length.
-	// Stock Go has 0.3, and the constant leaves room for small modules.
-	movesPerByte  = 32
+	// movesPerByte bounds how many values calls, blocks and branches move, for each byte of the module: a call
+	// takes two bytes and may move thousands of values, and validation is to be linear in the module's length.
+	// A stock Go guest has 0.01, the most in the specification's tests is 0.2; movesAtLeast is for small modules.
+	movesPerByte  = 4
 	movesAtLeast  = 1 << 20
 	movesOverText = "calls, blocks and branches move values over the limit of %d"
 )
