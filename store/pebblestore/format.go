@@ -54,7 +54,7 @@ func checkFormat(db *pebble.DB, fuse *fuse) error {
 	case v > formatNewest:
 		return fmt.Errorf("%w: the log has format %d, this version reads up to %d", store.ErrVersion, v, formatNewest)
 	case v < formatOldest:
-		return fmt.Errorf("the log has format %d, of a version before the first release, and this version reads from %d on", v, formatOldest)
+		return fmt.Errorf("the log has format %d, of a version before the first release, and this version reads from %d on; remove the directory, or name another", v, formatOldest)
 	}
 	return nil
 }
