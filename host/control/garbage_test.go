@@ -179,7 +179,7 @@ func TestHungDuringALongCall(t *testing.T) {
 			go func() { _ = web.Serve(s) }()
 			defer web.Close()
 			defer close(release)
-			log, err := Open(t.Context(), Options{Dir: dir, Open: memory(), Patience: 60 * time.Millisecond})
+			log, err := Open(t.Context(), Options{Dir: dir, Open: memory(), Patience: 500 * time.Millisecond})
 			require.NoError(t, err)
 			err = call(log)
 			require.ErrorIs(t, err, store.ErrInUse)
