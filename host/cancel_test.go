@@ -53,6 +53,19 @@ func shared(t testing.TB, log store.Log, runners Runners, m Model) *Host {
 	return h
 }
 
+// holdRun runs a task whose model holds its reply until held.block is closed. done gets how the run ended.
+func holdRun(t *testing.T, log store.Log, runners Runners) (held *fakeModel, done chan error) {
+	held = &fakeModel{replies: []any{says("four")}, block: make(chan struct{}), blocked: make(chan struct{})}
+	done = make(chan error, 1)
+	h := shared(t, log, runners, held)
+	go func() {
+		_, err := h.Run(t.Context(), bare())
+		done <- err
+	}()
+	<-held.blocked
+	return held, done
+}
+
 // hookedLog calls back after its n-th commit.
 type hookedLog struct {
 	store.Log
@@ -153,13 +166,7 @@ func TestCancelOfATaskThatNobodyRuns(t *testing.T) {
 // TestTakenOver: a run whose task another process has claimed stops, and writes nothing more.
 func TestTakenOver(t *testing.T) {
 	log := newLog(t)
-	held := &fakeModel{replies: []any{says("four")}, block: make(chan struct{}), blocked: make(chan struct{})}
-	done := make(chan error, 1)
-	go func() {
-		_, err := shared(t, log, nil, held).Run(t.Context(), bare())
-		done <- err
-	}()
-	<-held.blocked
+	_, done := holdRun(t, log, nil)
 	second := shared(t, log, nil, &fakeModel{replies: []any{says("four")}})
 	tasks, err := second.List(t.Context(), Query{})
 	require.NoError(t, err)
@@ -175,13 +182,7 @@ func TestTakenOver(t *testing.T) {
 // TestBusy: a task that is being run is neither resumed nor deleted by another process.
 func TestBusy(t *testing.T) {
 	log, runners := newLog(t), newRunners()
-	held := &fakeModel{replies: []any{says("four")}, block: make(chan struct{}), blocked: make(chan struct{})}
-	done := make(chan error, 1)
-	go func() {
-		_, err := shared(t, log, runners, held).Run(t.Context(), bare())
-		done <- err
-	}()
-	<-held.blocked
+	held, done := holdRun(t, log, runners)
 	other := shared(t, log, runners, held)
 	tasks, err := other.List(t.Context(), Query{})
 	require.NoError(t, err)
@@ -212,13 +213,7 @@ func TestDelete(t *testing.T) {
 // TestDeletedWhileRunning: who has not heard that a task is being run deletes it. The run says so and ends.
 func TestDeletedWhileRunning(t *testing.T) {
 	log := newLog(t)
-	held := &fakeModel{replies: []any{says("four")}, block: make(chan struct{}), blocked: make(chan struct{})}
-	done := make(chan error, 1)
-	go func() {
-		_, err := shared(t, log, nil, held).Run(t.Context(), bare())
-		done <- err
-	}()
-	<-held.blocked
+	_, done := holdRun(t, log, nil)
 	other := shared(t, log, nil, nil)
 	tasks, err := other.List(t.Context(), Query{})
 	require.NoError(t, err)
@@ -241,13 +236,7 @@ func TestDeletedWhileRunning(t *testing.T) {
 // TestFollow gives each event once, in order, and ends with the task.
 func TestFollow(t *testing.T) {
 	log := newLog(t)
-	held := &fakeModel{replies: []any{says("four")}, block: make(chan struct{}), blocked: make(chan struct{})}
-	done := make(chan error, 1)
-	go func() {
-		_, err := shared(t, log, nil, held).Run(t.Context(), bare())
-		done <- err
-	}()
-	<-held.blocked
+	held, done := holdRun(t, log, nil)
 	other := shared(t, log, nil, nil)
 	tasks, err := other.List(t.Context(), Query{})
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/axishost/axishost/store"
 	"github.com/fxamacker/cbor/v2"
@@ -157,8 +158,9 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("task %s is being run by process %d", e.Task, e.PID)
 }
 
-// The encoding: lists may be as long as the limits of a store allow, which the library's own do not.
-func encoding() (cbor.EncMode, cbor.DecMode) {
+// encoding gives the encoding, made once: lists may be as long as the limits of a store allow, which the library's
+// own do not.
+var encoding = sync.OnceValues(func() (cbor.EncMode, cbor.DecMode) {
 	enc, err := cbor.EncOptions{}.EncMode()
 	if err != nil {
 		panic(err) // constant options
@@ -171,4 +173,4 @@ func encoding() (cbor.EncMode, cbor.DecMode) {
 		panic(err)
 	}
 	return enc, dec
-}
+})
