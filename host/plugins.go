@@ -87,20 +87,16 @@ func describe(i *plugins.Inspection) event.Plugin {
 
 // load checks what the plugins are configured with, and compiles them, beside each other.
 func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*plugins.Inspection, config *Config) (*loaded, error) {
-	_, pinned, err := pin(recipe, tools)
-	if err != nil {
-		return nil, err
-	}
-	schemas, err := toolSchemas(pinned)
-	if err != nil {
-		return nil, err
-	}
 	if err := configuredOnly(config, tools); err != nil {
 		return nil, err
 	}
 	inspections := tools
 	if recipe != nil {
 		inspections = append([]*plugins.Inspection{recipe}, tools...)
+	}
+	schemas, err := toolSchemas(inspections)
+	if err != nil {
+		return nil, err
 	}
 	compiled := make([]*plugins.Plugin, len(inspections))
 	errs := make([]error, len(inspections))

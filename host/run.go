@@ -35,7 +35,10 @@ func (h *Host) Run(ctx context.Context, sub Submission) (*Result, error) {
 		return nil, err
 	}
 	l, err := h.load(ctx, sub.Recipe, sub.Tools, &sub.Config)
-	if err != nil {
+	switch {
+	case len(rejections(err)) > 0 && ctx.Err() == nil:
+		return h.Reject(ctx, sub, err)
+	case err != nil:
 		return nil, interrupted(ctx, err)
 	}
 	defer l.close()
@@ -135,6 +138,7 @@ func (h *Host) Resume(ctx context.Context, id string) (*Result, error) {
 	}
 	l, err := h.loadPinned(ctx, id, state)
 	if err != nil {
+		err = h.rejected(ctx, id, state, err)
 		return resumable(ctx, id, state), interrupted(ctx, err)
 	}
 	defer l.close()
@@ -187,8 +191,14 @@ func (h *Host) pinned(ctx context.Context, id string, created *event.TaskCreated
 			return nil, fmt.Errorf("module of plugin %q of task %s: %w", p.Name, id, err)
 		}
 		i, err := plugins.Inspect(b)
-		if err == nil && i.Digest != p.Digest {
-			err = fmt.Errorf("module of plugin %q of task %s is damaged: its digest is %s, not %s", p.Name, id, i.Digest, p.Digest)
+		var refused *plugins.RefusedError
+		switch {
+		case i.Digest != p.Digest:
+			return nil, fmt.Errorf("module of plugin %q of task %s is damaged: its digest is %s, not %s", p.Name, id, i.Digest, p.Digest)
+		case errors.As(err, &refused): // by a host that took it once: what it is called is known
+			own := *refused
+			own.Name, own.Plugin = p.Name, fmt.Sprintf("%q %s", p.Name, p.Version)
+			return nil, &own
 		}
 		return i, err
 	}

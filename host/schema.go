@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/plugins"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
@@ -153,7 +153,7 @@ func checkConfig(i *plugins.Inspection, config json.RawMessage, where string) er
 	}
 	schema, err := compileSchema(i.Manifest.ConfigSchema)
 	if err != nil {
-		return &plugins.RefusedError{Plugin: i.Manifest.Name, Reasons: []string{"has a bad config_schema: " + oneLine(err)}}
+		return i.Refuse(plugins.RefusedFormat, "has a bad config_schema: "+oneLine(err))
 	}
 	if err := validate(context.Background(), schema, config); err != nil {
 		return &PluginSetError{fmt.Sprintf("configuration of plugin %q does not fit its schema (set it under %s): %s", i.Manifest.Name, where, oneLine(err))}
@@ -162,30 +162,44 @@ func checkConfig(i *plugins.Inspection, config json.RawMessage, where string) er
 }
 
 // CheckSchemas tells whether the schemas in a plugin's manifest can be used. The error is a
-// *plugins.RefusedError.
+// *plugins.RefusedError with all that cannot.
 func CheckSchemas(i *plugins.Inspection) error {
+	reasons := compileSchemas(i.Manifest, map[string]*jsonschema.Schema{})
 	if i.Manifest.ConfigSchema != nil {
 		if _, err := compileSchema(i.Manifest.ConfigSchema); err != nil {
-			return &plugins.RefusedError{Plugin: i.Manifest.Name, Reasons: []string{"has a bad config_schema: " + oneLine(err)}}
+			reasons = append(reasons, "has a bad config_schema: "+oneLine(err))
 		}
 	}
-	_, err := toolSchemas([]event.Plugin{describe(i)})
-	return err
+	if len(reasons) > 0 {
+		return i.Refuse(plugins.RefusedFormat, reasons...)
+	}
+	return nil
 }
 
-// toolSchemas compiles the schemas of a task's tools, by tool name.
-func toolSchemas(pinned []event.Plugin) (map[string]*jsonschema.Schema, error) {
+// toolSchemas compiles the schemas of plugins' tools, by tool name. The error joins a *plugins.RefusedError of
+// each plugin that has bad ones.
+func toolSchemas(inspections []*plugins.Inspection) (map[string]*jsonschema.Schema, error) {
 	schemas := map[string]*jsonschema.Schema{}
-	for _, p := range pinned {
-		for _, t := range p.Tools {
-			schema, err := compileSchema(t.Schema)
-			if err != nil {
-				return nil, &plugins.RefusedError{Plugin: p.Name, Reasons: []string{fmt.Sprintf("has a bad input_schema in tool %q: %s", t.Name, oneLine(err))}}
-			}
-			schemas[t.Name] = schema
+	var errs []error
+	for _, i := range inspections {
+		if reasons := compileSchemas(i.Manifest, schemas); len(reasons) > 0 {
+			errs = append(errs, i.Refuse(plugins.RefusedFormat, reasons...))
 		}
 	}
-	return schemas, nil
+	return schemas, errors.Join(errs...)
+}
+
+// compileSchemas adds the schemas of a plugin's tools, and gives what is wrong with those that are bad.
+func compileSchemas(m *abi.Manifest, into map[string]*jsonschema.Schema) (reasons []string) {
+	for _, t := range m.Tools {
+		schema, err := compileSchema(t.InputSchema)
+		if err != nil {
+			reasons = append(reasons, fmt.Sprintf("has a bad input_schema in tool %q: %s", t.Name, oneLine(err)))
+			continue
+		}
+		into[t.Name] = schema
+	}
+	return reasons
 }
 
 // oneLine puts an error's text on one line, and cuts it where it becomes a lecture.

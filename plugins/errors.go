@@ -8,22 +8,40 @@ import (
 	"github.com/axishost/axishost/plugins/internal/hostfn"
 )
 
+// RefusalClass says what kind of check a plugin failed.
+type RefusalClass string
+
+// The classes of refusal, in the order in which the checks are made.
+const (
+	RefusedFormat  RefusalClass = "format"  // no module, no plugin, or a bad manifest
+	RefusedVersion RefusalClass = "version" // needs an ABI, an operation or a hook that this host has not
+	RefusedImport  RefusalClass = "import"  // its boundary: imports, exports, or more memory than its manifest asks for
+	RefusedGrant   RefusalClass = "grant"   // needs more than it is given
+)
+
 // RefusedError says why a file is not run as a plugin. No code of it has run.
 type RefusedError struct {
+	Class RefusalClass
 	// Plugin names it: its manifest's name and version, else what the caller called it.
 	Plugin string
+	// Name is its manifest's name, empty when that was not read, and Digest the SHA-256 of the file in
+	// hexadecimal, empty when there was no file to be judged.
+	Name, Digest string
 	// Reasons are all that were found at the first check that failed, sorted, one line each.
 	Reasons []string
 }
 
-// Error is one line, of the first 20 reasons where there are more.
-func (e *RefusedError) Error() string {
+// Error is one line: what is refused, and why.
+func (e *RefusedError) Error() string { return fmt.Sprintf("plugin %s %s", e.Plugin, e.Reason()) }
+
+// Reason is the first 20 reasons on one line.
+func (e *RefusedError) Reason() string {
 	const most = 20
 	reasons, more := e.Reasons, ""
 	if n := len(reasons) - most; n > 0 {
 		reasons, more = reasons[:most], fmt.Sprintf("; and %d more", n)
 	}
-	return fmt.Sprintf("plugin %s %s%s", e.Plugin, strings.Join(reasons, "; "), more)
+	return strings.Join(reasons, "; ") + more
 }
 
 // FaultKind is a way in which a call can fail.

@@ -45,22 +45,30 @@ func (i *Inspection) name() string {
 func Inspect(b []byte) (*Inspection, error) {
 	digest := sha256.Sum256(b)
 	i := &Inspection{Digest: hex.EncodeToString(digest[:]), Bytes: len(b), bytes: b}
-	for _, check := range []func(*Inspection, []byte) []string{
-		checkSize, checkStructure, checkIdentity, checkABI, checkNeeds, checkBoundary,
+	for _, check := range []struct {
+		class RefusalClass
+		judge func(*Inspection, []byte) []string
+	}{
+		{RefusedFormat, checkSize}, {RefusedFormat, checkStructure}, {RefusedFormat, checkIdentity},
+		{RefusedVersion, checkABI}, {RefusedVersion, checkNeeds}, {RefusedImport, checkBoundary},
 	} {
-		if reasons := check(i, b); len(reasons) > 0 {
-			err := i.refuse(reasons)
+		if reasons := check.judge(i, b); len(reasons) > 0 {
+			i.refusal = i.Refuse(check.class, reasons...)
 			i.readManifest()
-			return i, err
+			return i, i.refusal
 		}
 	}
 	return i, nil
 }
 
-func (i *Inspection) refuse(reasons []string) error {
+// Refuse makes the error of a plugin that is not run, for those reasons.
+func (i *Inspection) Refuse(class RefusalClass, reasons ...string) *RefusedError {
 	slices.Sort(reasons)
-	i.refusal = &RefusedError{Plugin: i.name(), Reasons: slices.Compact(reasons)}
-	return i.refusal
+	e := &RefusedError{Class: class, Plugin: i.name(), Digest: i.Digest, Reasons: slices.Compact(reasons)}
+	if i.Manifest != nil {
+		e.Name = i.Manifest.Name
+	}
+	return e
 }
 
 // readManifest reads the manifest of a module that was refused before it was looked at, so that whoever looks

@@ -62,7 +62,7 @@ func Load(ctx context.Context, inspection *Inspection, opts Options) (*Plugin, e
 	p := newPlugin(inspection, opts)
 	if start, limit := inspection.startBytes(), p.memoryBytes(); start > limit {
 		reason := fmt.Sprintf("starts with %s of memory, over the %s that it is given here", size(start), size(limit))
-		return nil, &RefusedError{Plugin: inspection.name(), Reasons: []string{reason}}
+		return nil, inspection.Refuse(RefusedGrant, reason)
 	}
 	rewritten, globals := inspection.module.ExportGlobals()
 	compile := wasmrt.Options{
@@ -85,7 +85,7 @@ func Load(ctx context.Context, inspection *Inspection, opts Options) (*Plugin, e
 		return nil, fmt.Errorf("plugin %q: %w", p.manifest.Name, context.Cause(ctx))
 	case err != nil:
 		reason := hostfn.Printable([]byte(oneLine(err).Error()), maxFaultText)
-		return nil, &RefusedError{Plugin: inspection.name(), Reasons: []string{"is not valid WebAssembly: " + reason}}
+		return nil, inspection.Refuse(RefusedFormat, "is not valid WebAssembly: "+reason)
 	}
 	p.hooks = newPool(p.instantiate, runtime.GOMAXPROCS(0), inspection.module.Restorable())
 	return p, nil

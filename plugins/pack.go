@@ -23,7 +23,7 @@ func Pack(module, manifest []byte, opts PackOptions) ([]byte, error) {
 	i := &Inspection{bytes: module}
 	for _, check := range []func(*Inspection, []byte) []string{checkSize, checkStructure} {
 		if reasons := check(i, module); len(reasons) > 0 {
-			return nil, i.refuse(reasons)
+			return nil, i.Refuse(RefusedFormat, reasons...)
 		}
 	}
 	m := i.module

@@ -8,12 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host"
-	"github.com/axishost/axishost/host/config"
 	"github.com/axishost/axishost/plugins"
 	"github.com/spf13/cobra"
 )
@@ -55,7 +53,7 @@ host would accept it. The result replaces IN.wasm unless -o names another file.`
 		Long: `inspect shows a plugin's manifest, and what its module imports and exports; none of its code runs. Of a file
 that this host refuses it shows what could be read, and every reason for which it is refused, sorted. With --json
 it prints one object with the fields digest, bytes, manifest (null: none that can be read), imports, exports,
-accepted and reasons.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
+accepted, class (of refusal: format, version, import or grant; empty: none) and reasons.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
 		Example: `  axishost plugin inspect calc.wasm
   axishost plugin inspect calc.wasm --json | jq .manifest.tools`,
 		Args:              one("FILE"),
@@ -96,7 +94,7 @@ func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) err
 	var refused *plugins.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return &plugins.RefusedError{Plugin: in, Reasons: refused.Reasons}
+		return named(in, err)
 	case err != nil:
 		return &codeError{exitRefused, fmt.Errorf("plugin %s: %w", in, err)}
 	}
@@ -116,15 +114,6 @@ func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) err
 	return nil
 }
 
-// checkConversation refuses what a manifest asks of the conversation where no run would take it.
-func checkConversation(m *abi.Manifest) error {
-	source, err := config.FromManifest(m)
-	if err == nil {
-		_, err = config.Merge(source)
-	}
-	return err
-}
-
 // replaceFile writes a file whole or not at all, so that an interrupted pack leaves the old one.
 func replaceFile(path string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
@@ -140,36 +129,15 @@ func replaceFile(path string, b []byte) error {
 }
 
 func (a *app) pluginInspect(path string) error {
-	i, refusal := inspectFile(path)
+	i, refusal := judge(path)
 	if i == nil {
 		return refusal
-	}
-	if refusal == nil {
-		refusal = refuseDeclared(path, i)
 	}
 	if a.json {
 		return errors.Join(a.printJSON(inspectionJSON(i, refusal)), silent(refusal))
 	}
 	a.printInspection(i, refusal)
 	return refusal
-}
-
-// refuseDeclared judges what a manifest declares for the host, which loading the plugin would not look at and a
-// run refuses: schemas, and what it asks of the conversation.
-func refuseDeclared(path string, i *plugins.Inspection) error {
-	var reasons []string
-	var refused *plugins.RefusedError
-	if errors.As(host.CheckSchemas(i), &refused) {
-		reasons = append(reasons, refused.Reasons...)
-	}
-	if err := checkConversation(i.Manifest); err != nil {
-		reasons = append(reasons, strings.Split("has a bad manifest: "+err.Error(), "\n")...)
-	}
-	if len(reasons) == 0 {
-		return nil
-	}
-	slices.Sort(reasons)
-	return &plugins.RefusedError{Plugin: path, Reasons: reasons}
 }
 
 // silent keeps an error's exit code, and says nothing: its text is in the JSON.
@@ -187,6 +155,7 @@ type inspectionView struct {
 	Imports  []string      `json:"imports"`
 	Exports  []string      `json:"exports"`
 	Accepted bool          `json:"accepted"`
+	Class    string        `json:"class"`
 	Reasons  []string      `json:"reasons"`
 }
 
@@ -198,7 +167,7 @@ func inspectionJSON(i *plugins.Inspection, err error) inspectionView {
 	}
 	var refused *plugins.RefusedError
 	if errors.As(err, &refused) {
-		v.Reasons = refused.Reasons
+		v.Class, v.Reasons = string(refused.Class), refused.Reasons
 	}
 	return v
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host"
 	"github.com/axishost/axishost/host/config"
 	"github.com/axishost/axishost/plugins"
@@ -103,8 +102,12 @@ func (a *app) run(ctx context.Context, f *runFlags, task string) error {
 	if err != nil {
 		return err
 	}
-	recipe, tools, err := inspectAll(f.recipe, f.tools)
-	if err != nil {
+	recipe, tools, err := judgeAll(f.recipe, f.tools)
+	var refused *plugins.RefusedError
+	switch {
+	case errors.As(err, &refused) && refused.Digest != "":
+		return a.refuse(ctx, f, goal, err)
+	case err != nil:
 		return err
 	}
 	var base []config.Source
@@ -225,49 +228,3 @@ func partialReason(name string) string {
 
 // reason makes why a task stopped, in which a model or a plugin may have had its say, one line.
 func reason(text string) string { return plugins.Printable(text, len(text)) }
-
-// inspectAll reads and judges the plugins of a run.
-func inspectAll(recipe string, tools []string) (*plugins.Inspection, []*plugins.Inspection, error) {
-	var r *plugins.Inspection
-	var err error
-	if recipe != "" {
-		if r, err = inspectFor("--recipe", recipe, abi.KindTools); err != nil {
-			return nil, nil, err
-		}
-	}
-	var ts []*plugins.Inspection
-	for _, path := range tools {
-		t, err := inspectFor("--tool", path, abi.KindRecipe)
-		if err != nil {
-			return nil, nil, err
-		}
-		ts = append(ts, t)
-	}
-	return r, ts, nil
-}
-
-// inspectFor judges the plugin that a flag names; one of kind other belongs to the other flag.
-func inspectFor(flag, path string, other abi.Kind) (*plugins.Inspection, error) {
-	i, err := inspectFile(path)
-	if err == nil && i.Manifest.Kind == other {
-		right := map[string]string{"--recipe": "--tool", "--tool": "--recipe"}[flag]
-		err = &plugins.RefusedError{Plugin: path, Reasons: []string{
-			fmt.Sprintf("is of kind %s, which %s does not take; give it with %s", other, flag, right),
-		}}
-	}
-	return i, err
-}
-
-// inspectFile judges one plugin's file, which a refusal names by its path.
-func inspectFile(path string) (*plugins.Inspection, error) {
-	b, err := plugins.ReadFile(path)
-	if err != nil {
-		return nil, &codeError{exitRefused, err}
-	}
-	i, err := plugins.Inspect(b)
-	var refused *plugins.RefusedError
-	if errors.As(err, &refused) {
-		err = &plugins.RefusedError{Plugin: path, Reasons: refused.Reasons}
-	}
-	return i, err
-}

@@ -48,6 +48,7 @@ func TestRefusals(t *testing.T) {
 			var v inspectionView
 			require.NoError(t, json.Unmarshal([]byte(text), &v))
 			assert.False(t, v.Accepted)
+			assert.Contains(t, []string{"format", "version", "import", "grant"}, v.Class)
 			assert.True(t, slices.IsSorted(v.Reasons), v.Reasons)
 			assert.Contains(t, line, strings.Join(v.Reasons, "; "))
 			assert.Equal(t, len(v.Reasons), strings.Count(shown, "\nrefused "))

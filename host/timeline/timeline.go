@@ -105,6 +105,8 @@ func (t *Timeline) Event(e *event.Event) []Line {
 		if wait := p.At - e.Time; wait > 0 {
 			return []Line{{Detail, "", "trying again in " + duration(wait)}}
 		}
+	case *event.PluginRejected:
+		return []Line{{Notice, "refused", rejected(p)}}
 	case *event.GoalRejected:
 		return []Line{{Notice, "goal", "rejected: " + show(p.Reason)}}
 	case *event.TaskSucceeded:
@@ -264,4 +266,12 @@ func list(words []string) string {
 // show makes text from outside fit for one line.
 func show(text string) string {
 	return plugins.Printable(strings.Join(strings.Fields(text), " "), maxText)
+}
+
+func rejected(p *event.PluginRejected) string {
+	name := "a file"
+	if p.Name != "" {
+		name = "plugin " + show(p.Name)
+	}
+	return fmt.Sprintf("%s (sha256:%s) %s", name, show(p.Digest), show(p.Reason))
 }

@@ -19,7 +19,7 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 	if s.outcome != nil {
 		return nil, ErrEnded
 	}
-	if _, begins := in.(TaskSubmitted); s.created == nil && !begins {
+	if s.created == nil && !begins(in) {
 		return nil, errors.New("there is no such task")
 	}
 	if !s.heeds(in) {
@@ -30,6 +30,8 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 	switch in := in.(type) {
 	case TaskSubmitted:
 		err = d.submit(in)
+	case PluginsRejected:
+		err = d.pluginsRejected(in)
 	case Claimed:
 		err = d.claim(in)
 	case RecipeAnswered:
@@ -55,6 +57,17 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 		return nil, err
 	}
 	return d.events, nil
+}
+
+// begins tells whether an input can be a task's first.
+func begins(in Input) bool {
+	switch in := in.(type) {
+	case TaskSubmitted:
+		return true
+	case PluginsRejected:
+		return in.Created != nil
+	}
+	return false
 }
 
 // draft collects the events of one input.

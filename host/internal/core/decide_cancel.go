@@ -16,13 +16,13 @@ import (
 // whileCancelling are the events that a task can have between the request to cancel it and its end.
 var whileCancelling = []event.Type{
 	event.TypeClaimed, event.TypeModelFailed, event.TypeToolSucceeded, event.TypeToolFailed, event.TypeStepCancelled,
-	event.TypeCancelAcknowledged, event.TypeObservationRecorded, event.TypeTaskCancelled,
+	event.TypeCancelAcknowledged, event.TypeObservationRecorded, event.TypeTaskCancelled, event.TypePluginRejected,
 }
 
 // heeds tells whether an input can still lead to something, once the task is being cancelled.
 func (s *State) heeds(in Input) bool {
 	switch in.(type) {
-	case TaskSubmitted, Claimed, ToolFinished, ToolCancelled:
+	case TaskSubmitted, PluginsRejected, Claimed, ToolFinished, ToolCancelled:
 		return true
 	}
 	return s.cancel == nil

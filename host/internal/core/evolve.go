@@ -52,6 +52,7 @@ func evolve(s *State, e *event.Event) error {
 		s.stop, s.answers = haltingFault(p.Answers), p.Answers
 		s.compacted = s.compacted || answered(p.Answers, abi.HookCompact) != nil
 	case *event.GoalVerified, *event.GoalRejected: // said again by what follows
+	case *event.PluginRejected: // a host that takes the plugin goes on with the task as it is
 	case *event.TaskSucceeded:
 		s.outcome = &Outcome{Phase: PhaseSucceeded, Answer: p.Answer, Verified: p.Verified}
 	case *event.TaskPartial:

@@ -15,6 +15,14 @@ type TaskSubmitted struct {
 	Created event.TaskCreated
 }
 
+// PluginsRejected says that plugins were refused: those of a task that is not there yet, and that Created would
+// have begun, or, without Created, those that a task has pinned.
+type PluginsRejected struct {
+	Task     string
+	Created  *event.TaskCreated
+	Rejected []event.PluginRejected
+}
+
 // Claimed says that Worker takes the task over, under a fence above the task's. What an earlier worker had
 // under way is lost.
 type Claimed struct {
@@ -76,6 +84,7 @@ type ToolCancelled struct {
 type Advanced struct{}
 
 func (TaskSubmitted) input()   {}
+func (PluginsRejected) input() {}
 func (Claimed) input()         {}
 func (RecipeAnswered) input()  {}
 func (ModelReplied) input()    {}

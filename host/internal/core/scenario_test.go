@@ -70,6 +70,14 @@ func parseInput(cmd, input string) (Input, error) {
 	switch cmd {
 	case "submit":
 		return parseSubmit(input)
+	case "reject":
+		in := PluginsRejected{Task: "01task"}
+		err := strict(input, &in.Rejected)
+		return in, err
+	case "reject-new":
+		in := PluginsRejected{Task: "01task", Created: &event.TaskCreated{Goal: "goal", Config: json.RawMessage("{}")}}
+		err := strict(input, &in.Rejected)
+		return in, err
 	case "claim":
 		in := Claimed{Worker: "w2"}
 		return in, errors.Join(strict(input, &in.Fence))
