@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -58,31 +57,6 @@ func TestNoCacheDir(t *testing.T) {
 		require.NoError(t, p.Close())
 	}
 	assert.Equal(t, 2, compiled)
-}
-
-func TestCacheDirThatCannotBeUsed(t *testing.T) {
-	packed := one(t, "1.0.0")
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	assert.Equal(t, 1, compilations(t, packed, file), "a file")
-	assert.Equal(t, 1, compilations(t, packed, filepath.Join(file, "below")), "below a file")
-
-	// A directory where the compiled code should be: it can be neither read nor written.
-	dir := t.TempDir()
-	compilations(t, packed, dir)
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	require.NoError(t, os.Remove(files[0]))
-	require.NoError(t, os.Mkdir(files[0], 0o700))
-	assert.Equal(t, 1, compilations(t, packed, dir), "a directory in place of a file")
-	// And a file that was cut short.
-	require.NoError(t, os.Remove(files[0]))
-	require.NoError(t, os.WriteFile(files[0], []byte("WAZEVO"), 0o600))
-	compilations(t, packed, dir)
-	// And what an interrupted compilation left.
-	require.NoError(t, os.Rename(files[0], files[0]+".1.tmp"))
-	assert.Equal(t, 1, compilations(t, packed, dir), "an unfinished file")
 }
 
 // TestSharedCacheDir: two plugins, ten goroutines, one directory that is empty at first.

@@ -74,8 +74,8 @@ func Load(ctx context.Context, inspection *Inspection, opts Options) (*Plugin, e
 		sum := sha256.Sum256(rewritten)
 		compile.CacheDir = filepath.Join(opts.CacheDir, hex.EncodeToString(sum[:]))
 	}
-	if opts.Events.Compiling != nil && !wasmrt.Cached(compile.CacheDir) {
-		opts.Events.Compiling(p.manifest.Name)
+	if opts.Events.Compiling != nil {
+		compile.Compiling = func() { opts.Events.Compiling(p.manifest.Name) }
 	}
 	p.globals = globals
 	var err error

@@ -19,6 +19,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(processDir); dir != "" {
+		if err := loadInProcess(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		_ = os.RemoveAll(scratch())
 		os.Exit(code)

@@ -3,11 +3,7 @@ package wasmrt
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
-	"slices"
-	"sync"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/tetratelabs/wazero"
@@ -42,8 +38,10 @@ func (m Memory) View(ptr, n uint32) ([]byte, error) {
 // Options of Compile.
 type Options struct {
 	// CacheDir keeps compiled code between processes; empty keeps it in memory only. It must be used for
-	// one module only: whether it holds anything is how Cached tells a first use.
+	// one module only: whether it holds anything is how a first use is told.
 	CacheDir string
+	// Compiling, where it is set, is called before a compilation that CacheDir does not spare.
+	Compiling func()
 	// MemoryPages caps linear memory, in pages of 64 KiB.
 	MemoryPages uint32
 	Functions   []HostFunction
@@ -56,36 +54,22 @@ type Module struct {
 	compiled wazero.CompiledModule
 }
 
-// Cached tells whether dir holds compiled code. What an interrupted compilation left does not count.
-func Cached(dir string) bool {
-	if dir == "" {
-		return false
-	}
-	versions, err := os.ReadDir(dir) // one directory for each version of the compiler
-	if err != nil {
-		return false
-	}
-	for _, version := range versions {
-		files, err := os.ReadDir(filepath.Join(dir, version.Name()))
-		finished := func(f os.DirEntry) bool { return f.Type().IsRegular() && filepath.Ext(f.Name()) != ".tmp" }
-		if err == nil && slices.ContainsFunc(files, finished) {
-			return true
-		}
-	}
-	return false
-}
-
 // Compile validates and compiles a module. The caller closes the result.
 func Compile(ctx context.Context, binary []byte, opts Options) (*Module, error) {
-	cache := openCache(opts.CacheDir)
+	onDisk := codeCache{opts.CacheDir}
+	cache, whole := onDisk.open()
+	if !whole && opts.Compiling != nil {
+		opts.Compiling()
+	}
 	if cache == nil {
 		return compile(ctx, binary, opts, wazero.NewCompilationCache())
 	}
 	m, err := compile(ctx, binary, opts, cache)
 	if err != nil && ctx.Err() == nil {
-		// The disk may be full, or what is on it damaged: that must not keep anyone from running a plugin.
-		m, err = compile(ctx, binary, opts, wazero.NewCompilationCache())
+		// The disk may be full: that must not keep anyone from running a plugin.
+		return compile(ctx, binary, opts, wazero.NewCompilationCache())
 	}
+	onDisk.seal(!whole)
 	return m, err
 }
 
@@ -112,22 +96,6 @@ func compile(ctx context.Context, binary []byte, opts Options, cache wazero.Comp
 	}
 	m.compiled = compiled
 	return m, nil
-}
-
-// opening serialises what makes caches and runtimes: wazero works its own version out on first use, and
-// stores it without a lock.
-var opening sync.Mutex
-
-// openCache opens the cache on disk; nil where there is none, or where the directory cannot be used.
-func openCache(dir string) wazero.CompilationCache {
-	opening.Lock()
-	defer opening.Unlock()
-	if dir != "" && os.MkdirAll(dir, 0o700) == nil {
-		if cache, err := wazero.NewCompilationCacheWithDir(dir); err == nil {
-			return cache
-		}
-	}
-	return nil
 }
 
 // defineHost makes the modules that guests import from.

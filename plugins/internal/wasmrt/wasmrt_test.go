@@ -3,8 +3,6 @@ package wasmrt
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -201,23 +199,4 @@ func TestCompileInvalid(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestCached(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "cache[1]")
-	assert.False(t, Cached(""))
-	assert.False(t, Cached(dir), "it does not exist")
-	opts := host(identity)
-	opts.CacheDir = dir
-	compileModule(t, guest(pt.Const(0)).Bytes(), opts)
-	assert.True(t, Cached(dir))
-	// The next process: compiled code is found and does the same.
-	got, err := start(t, guest(pt.Const(0)).Bytes(), opts).Call(t.Context(), run, 0)
-	require.NoError(t, err)
-	assert.Zero(t, got)
-
-	unfinished := t.TempDir()
-	require.NoError(t, os.MkdirAll(filepath.Join(unfinished, "version", "directory"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(unfinished, "version", "code.123.tmp"), []byte("x"), 0o600))
-	assert.False(t, Cached(unfinished))
 }
