@@ -119,7 +119,7 @@ func TestRefusal(t *testing.T) {
 }
 
 func TestEveryRefusalIsFound(t *testing.T) {
-	for _, p := range refusals() {
+	for _, p := range refusals {
 		for _, opening := range p.openings {
 			for _, ending := range p.endings {
 				found, _ := refusal("So, " + opening + ending)
