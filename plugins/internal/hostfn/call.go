@@ -26,6 +26,9 @@ type Call struct {
 	Wrote bool
 	// ErrorText is what error_set was last given, made printable.
 	ErrorText string
+	// Refused tells that output past OutputLimit was refused, DroppedLines how many lines past MaxLogLines were.
+	Refused      bool
+	DroppedLines int
 
 	logLines  int
 	emits     int

@@ -3,6 +3,7 @@ package hostfn
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -104,8 +105,8 @@ func TestRanges(t *testing.T) {
 				default:
 					var trap *wasmrt.Trap
 					require.ErrorAs(t, err, &trap)
-					assert.Equal(t, fmt.Sprintf("out of bounds memory access: host function was given %d bytes at %d of %d",
-						r.n, r.ptr, page), trap.Reason)
+					assert.Equal(t, fmt.Sprintf("out of bounds memory access: %s was given %d bytes at %d of %d",
+						strings.Fields(name)[0], r.n, r.ptr, page), trap.Reason)
 					assert.False(t, call.Wrote)
 					assert.Empty(t, call.ErrorText)
 				}

@@ -2,6 +2,7 @@ package hostfn
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -21,11 +22,16 @@ func logLine(_ context.Context, c *Call, mem wasmrt.Memory, p []uint64) (int64, 
 	case level < abi.LogDebug || level > abi.LogError:
 		return int64(abi.CodeInvalid), nil
 	case c.logLines >= abi.MaxLogLines:
+		c.DroppedLines++
 		return int64(abi.CodeNoSpace), nil
 	}
 	c.logLines++
 	if c.Log != nil {
-		c.Log(level, Printable(b, abi.MaxLogBytes))
+		text := Printable(b, abi.MaxLogBytes)
+		if len(b) > abi.MaxLogBytes {
+			text += fmt.Sprintf(" (%d bytes, cut off at %d)", len(b), abi.MaxLogBytes)
+		}
+		c.Log(level, text)
 	}
 	return 0, nil
 }

@@ -30,6 +30,7 @@ func TestLogLines(t *testing.T) {
 	rc := answer(t, call, "x", then(times(abi.MaxLogLines, do(abi.FuncLog, 1, 0, 1)), do(abi.FuncLog, 3, 0, 1)))
 	assert.Equal(t, abi.CodeNoSpace, rc)
 	assert.Len(t, *lines, abi.MaxLogLines)
+	assert.Equal(t, 1, call.DroppedLines)
 	// A line of no level does not count.
 	call, lines = newCall()
 	rc = answer(t, call, "x", then(times(2*abi.MaxLogLines, do(abi.FuncLog, 9, 0, 1)), do(abi.FuncLog, 3, 0, 1)))
@@ -55,9 +56,9 @@ func TestLogText(t *testing.T) {
 		"zero":             {"a\x00b", `a\x00b`},
 		"not UTF-8":        {"\xff\xfe\xc3(", "\ufffd\ufffd\ufffd("},
 		"longest":          {strings.Repeat("x", abi.MaxLogBytes), strings.Repeat("x", abi.MaxLogBytes)},
-		"one byte more":    {strings.Repeat("x", abi.MaxLogBytes+1), strings.Repeat("x", abi.MaxLogBytes) + "…"},
-		"cut in character": {strings.Repeat("x", abi.MaxLogBytes-1) + "无", strings.Repeat("x", abi.MaxLogBytes-1) + "…"},
-		"whole memory":     {strings.Repeat("y", page), strings.Repeat("y", abi.MaxLogBytes) + "…"},
+		"one byte more":    {strings.Repeat("x", abi.MaxLogBytes+1), strings.Repeat("x", abi.MaxLogBytes) + "… (4097 bytes, cut off at 4096)"},
+		"cut in character": {strings.Repeat("x", abi.MaxLogBytes-1) + "无", strings.Repeat("x", abi.MaxLogBytes-1) + "… (4098 bytes, cut off at 4096)"},
+		"whole memory":     {strings.Repeat("y", page), strings.Repeat("y", abi.MaxLogBytes) + "… (65536 bytes, cut off at 4096)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			call, lines := newCall()

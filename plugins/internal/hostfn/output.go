@@ -14,6 +14,7 @@ func outputWrite(_ context.Context, c *Call, mem wasmrt.Memory, p []uint64) (int
 		return 0, err
 	}
 	if len(c.Output)+len(b) > c.OutputLimit {
+		c.Refused = true
 		return int64(abi.CodeNoSpace), nil
 	}
 	c.Output = append(c.Output, b...)

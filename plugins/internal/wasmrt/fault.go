@@ -15,6 +15,8 @@ type Trap struct {
 	Reason string
 	// Frames is the guest's stack, innermost first, as far as the module names its functions.
 	Frames []string
+	// MemoryBytes is the size of its linear memory then; 0 in the initialiser.
+	MemoryBytes int64
 }
 
 func (t *Trap) Error() string { return t.Reason }
@@ -23,6 +25,10 @@ func (t *Trap) Error() string { return t.Reason }
 type Exit struct{ Code uint32 }
 
 func (e *Exit) Error() string { return fmt.Sprintf("exited with code %d", e.Code) }
+
+// maxStackBytes is wazero's: a stack that is as large grows no more. Its last step may lead past it, not to more
+// than twice as much.
+const maxStackBytes = 50_000_000
 
 // fault makes of wazero's error one of: ctx's own, *Exit, *Trap.
 func fault(ctx context.Context, err error) error {
@@ -40,8 +46,11 @@ func fault(ctx context.Context, err error) error {
 	reason, stack, _ := strings.Cut(err.Error(), "\nwasm stack trace:\n")
 	reason = strings.TrimSuffix(strings.TrimPrefix(reason, "wasm error: "), " (recovered by wazero)")
 	var trap *Trap
-	if errors.As(err, &trap) {
+	switch {
+	case errors.As(err, &trap):
 		reason = trap.Reason
+	case reason == "stack overflow":
+		reason += fmt.Sprintf(": calls nested past the %d MB of stack that a guest may use", maxStackBytes/1_000_000)
 	}
 	return &Trap{Reason: reason, Frames: frames(stack)}
 }

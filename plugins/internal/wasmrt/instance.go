@@ -2,6 +2,7 @@ package wasmrt
 
 import (
 	"context"
+	"errors"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/tetratelabs/wazero"
@@ -10,11 +11,10 @@ import (
 
 // Instance is one instance of a module.
 type Instance struct {
-	mod       api.Module
-	functions map[string]api.Function
-	globals   []api.MutableGlobal
-	image     []byte   // linear memory as Snapshot found it
-	values    []uint64 // and the globals
+	mod     api.Module
+	globals []api.MutableGlobal
+	image   []byte   // linear memory as Snapshot found it
+	values  []uint64 // and the globals
 }
 
 // Instantiate makes an instance, anonymous so that it can never stand for another module's imports, and
@@ -32,7 +32,7 @@ func (m *Module) Instantiate(ctx context.Context, globals []string) (*Instance, 
 			return nil, fault(ctx, err)
 		}
 	}
-	i := &Instance{mod: mod, functions: map[string]api.Function{}}
+	i := &Instance{mod: mod}
 	for _, name := range globals {
 		if g, ok := mod.ExportedGlobal(name).(api.MutableGlobal); ok {
 			i.globals = append(i.globals, g)
@@ -44,16 +44,19 @@ func (m *Module) Instantiate(ctx context.Context, globals []string) (*Instance, 
 // Call calls an export of type (i32) -> i32. It returns at ctx's deadline or cancellation, with ctx's
 // error. After any error the instance must be closed.
 func (i *Instance) Call(ctx context.Context, export string, in uint32) (int32, error) {
-	f := i.functions[export]
+	// Looked up each time: it has the guest's stack, which only grows, and would hold what one deep call took.
+	f := i.mod.ExportedFunction(export)
 	if f == nil {
-		if f = i.mod.ExportedFunction(export); f == nil {
-			return 0, &Trap{Reason: "export " + export + " is missing"}
-		}
-		i.functions[export] = f
+		return 0, &Trap{Reason: "export " + export + " is missing"}
 	}
 	stack := [1]uint64{uint64(in)}
 	if err := f.CallWithStack(ctx, stack[:]); err != nil {
-		return 0, fault(ctx, err)
+		err = fault(ctx, err)
+		var trap *Trap
+		if errors.As(err, &trap) {
+			trap.MemoryBytes = int64(i.MemoryBytes())
+		}
+		return 0, err
 	}
 	return int32(uint32(stack[0])), nil
 }

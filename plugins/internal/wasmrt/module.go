@@ -22,15 +22,18 @@ type HostFunction struct {
 }
 
 // Memory is a guest's linear memory during one host call.
-type Memory struct{ mem api.Memory }
+type Memory struct {
+	mem    api.Memory
+	caller string // the host function that looks at it
+}
 
 // View gives n bytes at ptr, not copied: valid until the host function returns and no longer. The error is
 // a *Trap when the range is not in memory.
 func (m Memory) View(ptr, n uint32) ([]byte, error) {
 	b, ok := m.mem.Read(ptr, n)
 	if !ok {
-		return nil, &Trap{Reason: fmt.Sprintf("out of bounds memory access: host function was given %d bytes at %d of %d",
-			n, ptr, m.mem.Size())}
+		return nil, &Trap{Reason: fmt.Sprintf("out of bounds memory access: %s was given %d bytes at %d of %d",
+			m.caller, n, ptr, m.mem.Size())}
 	}
 	return b, nil
 }
@@ -110,7 +113,7 @@ func (m *Module) defineHost(ctx context.Context, functions []HostFunction) error
 			order = append(order, f.Module)
 		}
 		b.NewFunctionBuilder().
-			WithGoModuleFunction(adapt(f.Call), valueTypes(f.Type.Params), valueTypes(f.Type.Results)).
+			WithGoModuleFunction(adapt(f), valueTypes(f.Type.Params), valueTypes(f.Type.Results)).
 			Export(f.Type.Name)
 	}
 	for _, name := range order {
@@ -123,9 +126,9 @@ func (m *Module) defineHost(ctx context.Context, functions []HostFunction) error
 
 // adapt makes a host function wazero's. An error unwinds the guest as a panic that wazero recovers; faults
 // (fault.go) finds it again. The one panic here is wazero's way of trapping.
-func adapt(call func(context.Context, Memory, []uint64) error) api.GoModuleFunction {
+func adapt(f HostFunction) api.GoModuleFunction {
 	return api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
-		if err := call(ctx, Memory{mod.Memory()}, stack); err != nil {
+		if err := f.Call(ctx, Memory{mod.Memory(), f.Type.Name}, stack); err != nil {
 			panic(err)
 		}
 	})

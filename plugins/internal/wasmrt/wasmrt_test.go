@@ -176,7 +176,7 @@ func TestView(t *testing.T) {
 	_, err := i.Call(t.Context(), run, 65534)
 	require.NoError(t, err)
 	_, err = i.Call(t.Context(), run, 0xffffffff)
-	assert.EqualError(t, err, "out of bounds memory access: host function was given 2 bytes at 4294967295 of 65536")
+	assert.EqualError(t, err, "out of bounds memory access: f was given 2 bytes at 4294967295 of 65536")
 }
 
 func TestCompileInvalid(t *testing.T) {
