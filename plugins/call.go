@@ -21,7 +21,7 @@ type Answer struct {
 	Output []byte
 }
 
-// ErrUndeclared says that the plugin's manifest does not declare what was asked for.
+// ErrUndeclared is what a *CallError of kind FaultUndeclared wraps.
 var ErrUndeclared = errors.New("not declared in the manifest")
 
 var errDeadline = errors.New("deadline")
@@ -34,8 +34,11 @@ func deadline(ctx context.Context, d time.Duration) (context.Context, context.Ca
 // Hook asks a hook of the recipe. Each call starts from the image that the instance had after _initialize.
 // The error is a *CallError, or ctx's own.
 func (p *Plugin) Hook(ctx context.Context, hook abi.Hook, input []byte) (Answer, error) {
-	if hook == abi.HookToolCall || !p.manifest.HasHook(hook) {
-		return Answer{}, fmt.Errorf("plugin %q: hook %s: %w", p.manifest.Name, hook, ErrUndeclared)
+	switch {
+	case hook == abi.HookToolCall:
+		return Answer{}, p.callError(hook, FaultUndeclared, "is for tools: the recipe's hooks have none of that name")
+	case !p.manifest.HasHook(hook):
+		return Answer{}, p.callError(hook, FaultUndeclared, "was not called: the manifest does not declare it")
 	}
 	if err := p.checkInput(hook, input); err != nil {
 		return Answer{}, err
@@ -66,7 +69,8 @@ func (p *Plugin) Hook(ctx context.Context, hook abi.Hook, input []byte) (Answer,
 func (p *Plugin) CallTool(ctx context.Context, in abi.ToolInput) (abi.ToolOutput, error) {
 	index := slices.IndexFunc(p.manifest.Tools, func(t abi.ToolSpec) bool { return t.Name == in.Tool })
 	if index < 0 {
-		return abi.ToolOutput{}, fmt.Errorf("plugin %q: tool %q: %w", p.manifest.Name, in.Tool, ErrUndeclared)
+		text := fmt.Sprintf("was not called: the manifest declares no tool %q", in.Tool)
+		return abi.ToolOutput{}, p.callError(abi.HookToolCall, FaultUndeclared, text)
 	}
 	input, err := json.Marshal(in)
 	if err != nil {
@@ -128,10 +132,23 @@ func (p *Plugin) newCall(input []byte) *hostfn.Call {
 // invoke calls a hook's export and makes an answer of what came of it.
 func (p *Plugin) invoke(ctx context.Context, i *instance, hook abi.Hook, call *hostfn.Call) (Answer, error) {
 	rc, err := i.guest.Call(wasi.With(hostfn.With(ctx, call), i.world), hook.Export(), uint32(len(call.Input)))
+	p.tellDropped(call)
 	if err != nil {
 		return Answer{}, withErrorText(p.fault(ctx, hook, err, i.world), call.ErrorText)
 	}
-	switch code := abi.Code(rc); {
+	answer, fault := p.answer(hook, abi.Code(rc), call)
+	switch {
+	case fault == nil:
+		return answer, nil
+	case call.Refused: // what is wrong with it may be what is missing
+		fault.Text += fmt.Sprintf(" (output past the limit of %s was refused: limits.output_bytes in the manifest)", size(int64(p.outputLimit)))
+	}
+	return Answer{}, fault
+}
+
+// answer makes an answer of what a hook returned and gave.
+func (p *Plugin) answer(hook abi.Hook, code abi.Code, call *hostfn.Call) (Answer, *CallError) {
+	switch {
 	case code == abi.CodeNoDecision:
 		return Answer{}, nil
 	case code != abi.CodeDecided && code > 0:

@@ -49,19 +49,20 @@ type FaultKind int
 
 // The ways in which a call can fail.
 const (
-	FaultTrap      FaultKind = iota + 1 // it did what it must not, and was stopped
-	FaultPanic                          // its language runtime gave up, and said why
-	FaultExit                           // it ended itself in the middle of a call
-	FaultTimeout                        // its deadline passed
-	FaultFailed                         // it returned an error code
-	FaultBadOutput                      // it decided, and its output is not what the hook gives
+	FaultTrap       FaultKind = iota + 1 // it did what it must not, and was stopped
+	FaultPanic                           // its language runtime gave up, and said why
+	FaultExit                            // it ended itself in the middle of a call
+	FaultTimeout                         // its deadline passed
+	FaultFailed                          // it returned an error code
+	FaultBadOutput                       // it decided, and its output is not what the hook gives
+	FaultUndeclared                      // it was asked for what its manifest does not declare, and not called
 )
 
 func (k FaultKind) String() string {
-	return [...]string{"unknown", "trap", "panic", "exit", "timeout", "failed", "bad_output"}[k]
+	return [...]string{"unknown", "trap", "panic", "exit", "timeout", "failed", "bad_output", "undeclared"}[k]
 }
 
-// CallError says how a call of a guest failed. The instance is gone; the next call works.
+// CallError says how a call of a guest failed. The instance, where there was one, is gone; the next call works.
 type CallError struct {
 	Plugin string
 	Hook   abi.Hook // empty for _initialize
@@ -84,13 +85,21 @@ func (e *CallError) Error() string {
 		return fmt.Sprintf("plugin %q: %s trapped: %s", e.Plugin, what, e.Text)
 	case FaultPanic:
 		return fmt.Sprintf("plugin %q: %s panicked: %s", e.Plugin, what, e.Text)
-	case FaultExit, FaultTimeout:
+	case FaultExit, FaultTimeout, FaultUndeclared:
 		return fmt.Sprintf("plugin %q: %s %s", e.Plugin, what, e.Text)
 	case FaultBadOutput:
 		return fmt.Sprintf("plugin %q: %s gave bad output: %s", e.Plugin, what, e.Text)
 	default:
 		return fmt.Sprintf("plugin %q: %s failed (%s): %s", e.Plugin, what, e.Code, e.Text)
 	}
+}
+
+// Unwrap gives ErrUndeclared for what was not declared.
+func (e *CallError) Unwrap() error {
+	if e.Kind == FaultUndeclared {
+		return ErrUndeclared
+	}
+	return nil
 }
 
 // Printable makes text that came from a guest, a model or a tool fit to be shown on one line: at most limit

@@ -32,11 +32,13 @@ func (p *Plugin) fault(ctx context.Context, hook abi.Hook, err error, world *was
 	var exit *wasmrt.Exit
 	var trap *wasmrt.Trap
 	var e *CallError
+	full := false // not a page is left of its memory
 	switch {
 	case errors.As(err, &exit):
 		e = p.callError(hook, FaultExit, exit.Error()+" in the middle of the call")
 	case errors.As(err, &trap):
 		e = p.callError(hook, FaultTrap, trap.Reason)
+		full = trap.MemoryBytes+abi.PageBytes > p.memoryBytes()
 		for _, frame := range trap.Frames {
 			e.Frames = append(e.Frames, hostfn.Printable([]byte(frame), maxFaultText))
 		}
@@ -44,13 +46,24 @@ func (p *Plugin) fault(ctx context.Context, hook abi.Hook, err error, world *was
 		return fmt.Errorf("plugin %q: %w", p.manifest.Name, err)
 	}
 	if world != nil {
-		p.explain(e, string(world.Said()))
+		explain(e, string(world.Said()))
+	}
+	if full || strings.Contains(e.Text, "out of memory") || strings.Contains(e.Text, "memory allocation of ") { // as Go and Rust say
+		e.Text += fmt.Sprintf(" (its memory is capped at %s: %s)", size(p.memoryBytes()), p.memoryOwner())
 	}
 	return e
 }
 
+// memoryOwner says who can give the plugin more memory.
+func (p *Plugin) memoryOwner() string {
+	if p.opts.MemoryBytes == p.memoryBytes() {
+		return "the operator's limit"
+	}
+	return "limits.memory_bytes in the manifest"
+}
+
 // explain adds what the guest wrote before it died.
-func (p *Plugin) explain(e *CallError, said string) {
+func explain(e *CallError, said string) {
 	message, panicked := panicText(said)
 	message = hostfn.Printable([]byte(message), maxFaultText)
 	switch {
@@ -59,16 +72,13 @@ func (p *Plugin) explain(e *CallError, said string) {
 	case message != "":
 		e.Text += " (it wrote: " + message + ")"
 	}
-	if strings.Contains(message, "out of memory") {
-		e.Text += fmt.Sprintf(" (its memory is capped at %s: limits.memory_bytes in the manifest)", size(p.memoryBytes()))
-	}
 }
 
 // withErrorText adds what the guest had given to error_set before it died.
 func withErrorText(err error, text string) error {
 	var call *CallError
 	if text != "" && errors.As(err, &call) {
-		call.Text += " (its error text: " + text + ")"
+		call.Text += " (its error text: " + hostfn.Printable([]byte(text), maxFaultText) + ")"
 	}
 	return err
 }

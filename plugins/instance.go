@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/plugins/internal/hostfn"
@@ -26,6 +27,7 @@ func (p *Plugin) instantiate(ctx context.Context) (*instance, error) {
 	defer cancel()
 	var err error
 	i.guest, err = p.module.Instantiate(wasi.With(hostfn.With(ctx, call), i.world), p.globals)
+	p.tellDropped(call)
 	if err != nil {
 		return nil, p.fault(ctx, "", err, i.world)
 	}
@@ -53,4 +55,17 @@ func (p *Plugin) logger() func(abi.LogLevel, string) {
 		return nil
 	}
 	return func(level abi.LogLevel, text string) { p.opts.Events.Log(p.manifest.Name, level, text) }
+}
+
+// tellDropped tells the log what of a call is not in it or not in its answer, which the guest may not have heeded.
+func (p *Plugin) tellDropped(call *hostfn.Call) {
+	if call.Log == nil {
+		return
+	}
+	if n := call.DroppedLines; n > 0 {
+		call.Log(abi.LogWarn, fmt.Sprintf("%d lines were dropped, past the limit of %d in one call", n, abi.MaxLogLines))
+	}
+	if call.Refused {
+		call.Log(abi.LogWarn, fmt.Sprintf("output past the limit of %s was refused", size(int64(call.OutputLimit))))
+	}
 }

@@ -94,11 +94,19 @@ func die(verb, rest string) {
 		fmt.Fprint(os.Stderr, text)
 		n, _ := strconv.Atoi(code)
 		os.Exit(n)
+	case "recurse":
+		recurse([4 << 10]byte{})
 	case "loop":
 		for i := 0; ; i++ {
 			kept = kept[:0]
 		}
 	}
+}
+
+// recurse calls itself until its stack has no room.
+func recurse(frame [4 << 10]byte) byte {
+	frame[0]++
+	return recurse(frame) + frame[1]
 }
 
 // world is everything in which one run could differ from another.
