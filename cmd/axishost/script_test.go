@@ -61,6 +61,7 @@ func buildPlugins(t *testing.T) string {
 		"careful": "../../recipes/careful",
 		"moody":   "./testdata/guests/moody",
 		"witness": "./testdata/guests/witness",
+		"unruly":  "./testdata/guests/unruly",
 	} {
 		goBuild(t, filepath.Join(dir, name+".raw.wasm"), "./"+source, "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=-buildmode=c-shared")
 		pack(t, filepath.Join(dir, name), filepath.Join(dir, name+".raw.wasm"), filepath.Join(source, "axis.json"))
@@ -96,7 +97,7 @@ func pack(t *testing.T, output, module, manifest string) {
 func warm(t *testing.T, built, cache string) {
 	t.Helper()
 	dir, binary := t.TempDir(), builtBinary(t)
-	for _, recipe := range []string{"boxed", "asking", "careful"} {
+	for _, recipe := range []string{"boxed", "asking", "careful", "unruly"} {
 		cmd := exec.Command(binary, "run", "--model", "script:testdata/one.yaml", "--recipe", filepath.Join(built, recipe+".wasm"),
 			"--tool", filepath.Join(built, "calc.wasm"), "--tool", filepath.Join(built, "moody.wasm"),
 			"--tool", filepath.Join(built, "witness.wasm"), "--tool", filepath.Join(built, "lookup.wasm"), "--set", "tools.lookup.table={a: b}", "x")
