@@ -127,6 +127,9 @@ func misdeeds() []misdeed {
 			want: "trapped: unreachable (its memory is capped at 512 KiB: the operator's limit)"},
 		{name: "memory at its cap in Go", says: "grow 1000", kind: FaultPanic,
 			want: "panicked: out of memory (its memory is capped at 32 MiB: limits.memory_bytes in the manifest)"},
+		// 160 MB of table, of which the guest hears -1 and makes that its code.
+		{name: "tables at their cap", code: pt.Code([]byte{0xd0, pt.FuncRef}, pt.Const(20_000_000), []byte{0xfc, 15, 0}), pushes: true, kind: FaultFailed,
+			want: "failed (invalid): it gave no reason (error_set was not called)"},
 		{name: "exit in the middle", code: pt.Code(pt.Const(0), pt.Call(fnExit), pt.Const(1)), kind: FaultExit,
 			want: "exited with code 0 in the middle of the call"},
 		// What _initialize was told is in global 2, and the hook fails with it.
@@ -152,6 +155,7 @@ func (m misdeed) guest(t *testing.T) []byte {
 	less := pt.Code(pt.Local(0), pt.Const(-1), pt.Add(), pt.Call(fnDepth), pt.Const(1), pt.Add())
 	require.Equal(t, fnDepth, w.Func("", []byte{pt.I32}, []byte{pt.I32},
 		pt.Code(pt.Local(0), []byte{0x04, pt.I32}, less, []byte{0x05}, pt.Const(0), []byte{0x0b})))
+	w.Table(1)
 	for range 3 {
 		w.Global(pt.I32, true, pt.Const(0))
 	}

@@ -122,7 +122,7 @@ func (v *validator) tableSize() {
 		return
 	}
 	if v.sub == 15 {
-		v.m.mutatesTables = true
+		v.m.mutatesTables, v.m.growsTables = true, true
 		v.pop(i32)
 		v.pop(t)
 	}

@@ -130,6 +130,8 @@ type Module struct {
 	hasNames     bool
 	// mutatesTables tells that an instruction of the module can change a table or drop a segment.
 	mutatesTables bool
+	// growsTables tells that one can make a table larger.
+	growsTables bool
 }
 
 type globalType struct {
