@@ -109,29 +109,6 @@ func TestCallersContext(t *testing.T) {
 	}
 }
 
-// TestTrapInTheMiddle: call 5 of 10 traps, the others succeed.
-func TestTrapInTheMiddle(t *testing.T) {
-	m := small("fine")
-	// Traps when its input is not empty.
-	m.Hook("direct_final", pt.Local(0), []byte{0x04, 0x40, 0x00, 0x0b}, say(4))
-	m.Manifest(manifest("direct_final"))
-	p := load(t, m.Bytes(), Options{})
-	for n := 1; n <= 10; n++ {
-		if n == 5 {
-			_, err := p.Hook(t.Context(), abi.HookDirectFinal, []byte("x"))
-			var fault *CallError
-			require.ErrorAs(t, err, &fault)
-			assert.Equal(t, FaultTrap, fault.Kind)
-			assert.NotEmpty(t, fault.Frames)
-			assert.EqualError(t, err, `plugin "small": direct_final trapped: unreachable`)
-			continue
-		}
-		answer, err := p.Hook(t.Context(), abi.HookDirectFinal, nil)
-		require.NoError(t, err, "call %d", n)
-		assert.Equal(t, "fine", string(answer.Output))
-	}
-}
-
 // TestSmallFaults gives what hand-made guests do, and the line that comes of it.
 func TestSmallFaults(t *testing.T) {
 	write := pt.Import{Module: abi.WASIModule, Name: "fd_write", Params: []byte{pt.I32, pt.I32, pt.I32, pt.I32}, Results: []byte{pt.I32}}

@@ -86,23 +86,6 @@ func TestHostileDeadline(t *testing.T) {
 	}
 }
 
-// TestHostileTrap: state that was half written when a guest trapped is seen by no later call.
-func TestHostileTrap(t *testing.T) {
-	m := small("x")
-	m.Global(pt.I32, true, pt.Const(0))
-	m.Hook("refusal", pt.Const(7), pt.SetGlobal(0), pt.Unreachable())
-	m.Hook("direct_final", pt.Const(0), pt.Global(0), []byte{0x6b}) // minus the global, as a code
-	m.Manifest(manifest("refusal direct_final"))
-	p := load(t, m.Bytes(), Options{})
-	for range 5 {
-		_, err := p.Hook(t.Context(), abi.HookRefusal, nil)
-		require.Error(t, err)
-		answer, err := p.Hook(t.Context(), abi.HookDirectFinal, nil)
-		require.NoError(t, err)
-		assert.Equal(t, Answer{}, answer)
-	}
-}
-
 // TestHostileName: a module that calls itself what others import from stands for nothing, be it loaded first.
 func TestHostileName(t *testing.T) {
 	shadow := &pt.Module{}
