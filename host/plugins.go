@@ -152,6 +152,7 @@ func (h *Host) pluginOptions(object map[string]any, config *Config) plugins.Opti
 	return plugins.Options{
 		CacheDir:    h.opts.CacheDir,
 		MemoryBytes: config.Limits.PluginMemory,
+		OutputBytes: config.Limits.PluginOutput,
 		HookTimeout: time.Duration(config.Limits.HookTimeout) * time.Millisecond,
 		ToolTimeout: time.Duration(config.Limits.ToolTimeout) * time.Millisecond,
 		Config:      raw,

@@ -83,7 +83,7 @@ func misdeeds() []misdeed {
 		{name: "panic", says: "panic no\ntable", kind: FaultPanic, want: `panicked: no\n\ttable`},
 		{name: "infinite loop", code: pt.Code(pt.Forever(), pt.Const(0)), kind: FaultTimeout,
 			opts: Options{HookTimeout: 100 * time.Millisecond, ToolTimeout: 100 * time.Millisecond},
-			want: "did not finish in 100ms and was stopped"},
+			want: "did not finish in 100ms and was stopped (limits.hook_timeout_ms)"},
 		{name: "out-of-range pointer", code: log(65536, 1), kind: FaultTrap,
 			want: "trapped: out of bounds memory access: log was given 1 bytes at 65536 of 65536"},
 		{name: "wrapping pointer", code: write(0xffffffff, 2), kind: FaultTrap,
@@ -101,6 +101,9 @@ func misdeeds() []misdeed {
 		{name: "100 MB of output at once, unheeded", code: pt.Code(write(0, 100*mib), pt.Drop(), pt.Const(1)), pages: 1600,
 			limits: `"memory_bytes": 134217728, "output_bytes": 2097152`, pushes: true, kind: FaultBadOutput, heard: refused("2 MiB"),
 			want: "gave bad output: a decision without output (output past the limit of 2 MiB was refused: limits.output_bytes in the manifest)"},
+		{name: "100 MB of output, by the operator's limit", code: pt.Code(again(1600, write(0, 65536), pt.Drop()), pt.Const(1)), pushes: true,
+			opts: Options{OutputBytes: 131072}, kind: FaultBadOutput, heard: refused("128 KiB"),
+			want: "gave bad output: not a JSON object (output past the limit of 128 KiB was refused: limits.plugin_output_bytes)"},
 		{name: "10 MB log line", code: pt.Code(log(atText, 10*mib), pt.Drop()), text: strings.Repeat("x", 5000), pages: 161, pushes: true,
 			heard: []string{strings.Repeat("x", 4096) + "… (10485760 bytes, cut off at 4096)"}},
 		{name: "a million log lines", code: again(1_000_000, log(atText, 1), pt.Drop()), text: "x", pushes: true,
@@ -124,7 +127,7 @@ func misdeeds() []misdeed {
 			want: "trapped: unreachable (its memory is capped at 1 MiB: limits.memory_bytes in the manifest)"},
 		{name: "memory at the operator's cap", code: pt.Code(pt.Const(7), []byte{0x40, 0}, pt.Drop(), pt.Unreachable()),
 			limits: `"memory_bytes": 1048576`, opts: Options{MemoryBytes: 524288}, kind: FaultTrap,
-			want: "trapped: unreachable (its memory is capped at 512 KiB: the operator's limit)"},
+			want: "trapped: unreachable (its memory is capped at 512 KiB: limits.plugin_memory_bytes)"},
 		{name: "memory at its cap in Go", says: "grow 1000", kind: FaultPanic,
 			want: "panicked: out of memory (its memory is capped at 32 MiB: limits.memory_bytes in the manifest)"},
 		// 160 MB of table, of which the guest hears -1 and makes that its code.
@@ -299,5 +302,9 @@ func (m misdeed) check(t *testing.T, plugin string, hook abi.Hook, err error) {
 	}
 	assert.Equal(t, plugin, fault.Plugin)
 	assert.Equal(t, hook, fault.Hook)
-	assert.EqualError(t, err, fmt.Sprintf("plugin %q: %s %s", plugin, hook, m.want))
+	want := m.want
+	if hook == abi.HookToolCall {
+		want = strings.Replace(want, "hook_timeout", "tool_timeout", 1)
+	}
+	assert.EqualError(t, err, fmt.Sprintf("plugin %q: %s %s", plugin, hook, want))
 }

@@ -26,9 +26,20 @@ var ErrUndeclared = errors.New("not declared in the manifest")
 
 var errDeadline = errors.New("deadline")
 
-// deadline bounds ctx so that the cause tells this deadline from one of the caller's.
-func deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("%w: did not finish in %s", errDeadline, d))
+// timeout is how long a call may take, and the setting that says so.
+type timeout struct {
+	limit   time.Duration
+	setting string
+}
+
+// bound bounds ctx so that the cause tells this deadline from one of the caller's.
+func (t timeout) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, t.limit, fmt.Errorf("%w: did not finish in %s and was stopped (%s)", errDeadline, t.limit, t.setting))
+}
+
+// hookTimeout is the time of a hook call, and of the initialiser.
+func (p *Plugin) hookTimeout() timeout {
+	return timeout{p.opts.HookTimeout, "limits.hook_timeout_ms"}
 }
 
 // Hook asks a hook of the recipe. Each call starts from the image that the instance had after _initialize.
@@ -43,12 +54,12 @@ func (p *Plugin) Hook(ctx context.Context, hook abi.Hook, input []byte) (Answer,
 	if err := p.checkInput(hook, input); err != nil {
 		return Answer{}, err
 	}
-	ctx, cancel := deadline(ctx, p.opts.HookTimeout)
+	ctx, cancel := p.hookTimeout().bound(ctx)
 	defer cancel()
 	i, err := p.hooks.get(ctx)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(err, errWait) && errors.Is(cause, errDeadline):
-		return Answer{}, p.callError(hook, FaultTimeout, fmt.Sprintf("found no free instance in %s", p.opts.HookTimeout))
+		return Answer{}, p.callError(hook, FaultTimeout, fmt.Sprintf("found no free instance in %s (limits.hook_timeout_ms)", p.opts.HookTimeout))
 	case errors.Is(err, errWait):
 		return Answer{}, p.fault(ctx, hook, cause, nil)
 	case err != nil:
@@ -79,7 +90,7 @@ func (p *Plugin) CallTool(ctx context.Context, in abi.ToolInput) (abi.ToolOutput
 	if err := p.checkInput(abi.HookToolCall, input); err != nil {
 		return abi.ToolOutput{}, err
 	}
-	ctx, cancel := deadline(ctx, p.toolTimeout(p.manifest.Tools[index]))
+	ctx, cancel := p.toolTimeout(p.manifest.Tools[index]).bound(ctx)
 	defer cancel()
 	i, err := p.instantiate(ctx)
 	if err != nil {
@@ -99,18 +110,19 @@ func (p *Plugin) CallTool(ctx context.Context, in abi.ToolInput) (abi.ToolOutput
 }
 
 // toolTimeout is the time of one call: the tool's own, within the operator's.
-func (p *Plugin) toolTimeout(t abi.ToolSpec) time.Duration {
+func (p *Plugin) toolTimeout(t abi.ToolSpec) timeout {
 	own, most := time.Duration(t.TimeoutMillis)*time.Millisecond, p.opts.ToolTimeout
 	switch {
 	case own <= 0 && most <= 0:
-		return abi.DefaultToolMillis * time.Millisecond
-	case own <= 0:
-		return most
-	case most <= 0:
-		return own
+		return timeout{abi.DefaultToolMillis * time.Millisecond, ownTimeout}
+	case own <= 0 || (most > 0 && most < own):
+		return timeout{most, "limits.tool_timeout_ms"}
 	}
-	return min(own, most)
+	return timeout{own, ownTimeout}
 }
+
+// ownTimeout is where a tool says how long it may take.
+const ownTimeout = "the tool's timeout_ms in the manifest"
 
 func (p *Plugin) checkInput(hook abi.Hook, input []byte) error {
 	if len(input) <= abi.MaxInputBytes {
@@ -141,7 +153,7 @@ func (p *Plugin) invoke(ctx context.Context, i *instance, hook abi.Hook, call *h
 	case fault == nil:
 		return answer, nil
 	case call.Refused: // what is wrong with it may be what is missing
-		fault.Text += fmt.Sprintf(" (output past the limit of %s was refused: limits.output_bytes in the manifest)", size(int64(p.outputLimit)))
+		fault.Text += fmt.Sprintf(" (output past the limit of %s was refused: %s)", size(int64(p.outputLimit)), p.outputOwner())
 	}
 	return Answer{}, fault
 }

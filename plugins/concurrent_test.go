@@ -78,7 +78,7 @@ func TestPoolIsBounded(t *testing.T) {
 	assert.EqualError(t, err, `plugin "behave": context canceled`)
 	p.opts.HookTimeout = time.Millisecond
 	_, err = p.Hook(t.Context(), abi.HookRefusal, []byte("count"))
-	assert.EqualError(t, err, `plugin "behave": refusal found no free instance in 1ms`)
+	assert.EqualError(t, err, `plugin "behave": refusal found no free instance in 1ms (limits.hook_timeout_ms)`)
 	p.opts.HookTimeout = time.Minute
 
 	got := make(chan string)

@@ -24,7 +24,7 @@ func (p *Plugin) callError(hook abi.Hook, kind FaultKind, text string) *CallErro
 func (p *Plugin) fault(ctx context.Context, hook abi.Hook, err error, world *wasi.World) error {
 	if errors.Is(err, errDeadline) {
 		text := strings.TrimPrefix(err.Error(), errDeadline.Error()+": ")
-		return p.callError(hook, FaultTimeout, text+" and was stopped")
+		return p.callError(hook, FaultTimeout, text)
 	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
 		return fmt.Errorf("plugin %q: %w", p.manifest.Name, err)
@@ -57,9 +57,17 @@ func (p *Plugin) fault(ctx context.Context, hook abi.Hook, err error, world *was
 // memoryOwner says who can give the plugin more memory.
 func (p *Plugin) memoryOwner() string {
 	if p.opts.MemoryBytes == p.memoryBytes() {
-		return "the operator's limit"
+		return "limits.plugin_memory_bytes"
 	}
 	return "limits.memory_bytes in the manifest"
+}
+
+// outputOwner says who can let the plugin give more.
+func (p *Plugin) outputOwner() string {
+	if p.opts.OutputBytes == int64(p.outputLimit) {
+		return "limits.plugin_output_bytes"
+	}
+	return "limits.output_bytes in the manifest"
 }
 
 // explain adds what the guest wrote before it died.

@@ -170,7 +170,7 @@ func TestInitFaults(t *testing.T) {
 	}{
 		"trap":   {pt.Unreachable(), "trapped: unreachable"},
 		"exit 0": {pt.Code(pt.Const(0), pt.Call(0)), "exited with code 0 in the middle of the call"},
-		"loop":   {pt.Forever(), "did not finish in 50ms and was stopped"},
+		"loop":   {pt.Forever(), "did not finish in 50ms and was stopped (limits.hook_timeout_ms)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := pt.New(exit)

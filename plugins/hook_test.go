@@ -225,13 +225,13 @@ func TestToolTimeout(t *testing.T) {
 	for _, tt := range []struct {
 		operator time.Duration
 		own      int64
-		want     time.Duration
+		want     timeout
 	}{
-		{0, 0, abi.DefaultToolMillis * time.Millisecond},
-		{0, abi.MaxToolMillis, time.Hour},
-		{time.Minute, 0, time.Minute},
-		{time.Minute, 1000, time.Second},
-		{time.Minute, 120_000, time.Minute},
+		{0, 0, timeout{abi.DefaultToolMillis * time.Millisecond, ownTimeout}},
+		{0, abi.MaxToolMillis, timeout{time.Hour, ownTimeout}},
+		{time.Minute, 0, timeout{time.Minute, "limits.tool_timeout_ms"}},
+		{time.Minute, 1000, timeout{time.Second, ownTimeout}},
+		{time.Minute, 120_000, timeout{time.Minute, "limits.tool_timeout_ms"}},
 	} {
 		p := &Plugin{opts: Options{ToolTimeout: tt.operator}}
 		assert.Equal(t, tt.want, p.toolTimeout(spec(tt.own)))

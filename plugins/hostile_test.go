@@ -77,7 +77,7 @@ func TestHostileDeadline(t *testing.T) {
 			m.Manifest(manifest("refusal"))
 			p := load(t, m.Bytes(), Options{HookTimeout: 50 * time.Millisecond})
 			_, err := p.Hook(t.Context(), abi.HookRefusal, []byte("spin"))
-			assert.EqualError(t, err, `plugin "small": refusal did not finish in 50ms and was stopped`)
+			assert.EqualError(t, err, `plugin "small": refusal did not finish in 50ms and was stopped (limits.hook_timeout_ms)`)
 			require.Eventually(t, func() bool {
 				_, err := p.Hook(t.Context(), abi.HookRefusal, nil)
 				return err == nil

@@ -23,7 +23,7 @@ func (p *Plugin) instantiate(ctx context.Context) (*instance, error) {
 	_, _ = hex.Decode(seed[:], []byte(p.digest)) // the digest is 64 hexadecimal digits
 	i := &instance{world: wasi.New(seed)}
 	call := &hostfn.Call{Initializing: true, Log: p.logger()}
-	ctx, cancel := deadline(ctx, p.opts.HookTimeout)
+	ctx, cancel := p.hookTimeout().bound(ctx)
 	defer cancel()
 	var err error
 	i.guest, err = p.module.Instantiate(wasi.With(hostfn.With(ctx, call), i.world), p.globals)

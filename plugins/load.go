@@ -22,6 +22,8 @@ type Options struct {
 	CacheDir string
 	// MemoryBytes is the operator's cap on linear memory. 0 leaves it to the manifest.
 	MemoryBytes int64
+	// OutputBytes is the operator's cap on what a call gives back. 0 leaves it to the manifest.
+	OutputBytes int64
 	// HookTimeout bounds a hook call and the initialiser. 0 is the ABI's default.
 	HookTimeout time.Duration
 	// ToolTimeout bounds a tool call, whatever the tool's manifest entry asks for. 0 leaves it to the
@@ -96,6 +98,9 @@ func newPlugin(i *Inspection, opts Options) *Plugin {
 	p := &Plugin{manifest: i.Manifest, digest: i.Digest, opts: opts, outputLimit: abi.DefaultOutputBytes}
 	if n := i.Manifest.Limits.OutputBytes; n > 0 {
 		p.outputLimit = int(n)
+	}
+	if n := opts.OutputBytes; n > 0 {
+		p.outputLimit = min(p.outputLimit, int(n))
 	}
 	if p.opts.HookTimeout <= 0 {
 		p.opts.HookTimeout = abi.DefaultHookMillis * time.Millisecond

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/repair"
 )
@@ -41,6 +42,8 @@ type Limits struct {
 	ToolTimeout int64 `json:"tool_timeout_ms"`
 	// PluginMemory caps the linear memory of one instance, in bytes; 0 leaves it to the manifests.
 	PluginMemory int64 `json:"plugin_memory_bytes"`
+	// PluginOutput caps what one call may give back, in bytes; 0 leaves it to the manifests.
+	PluginOutput int64 `json:"plugin_output_bytes"`
 	// ParallelTools is how many tool calls of one reply run at once.
 	ParallelTools int64 `json:"parallel_tools"`
 	// ModelRetries is how often a model call that failed for a passing reason is made again.
@@ -142,6 +145,7 @@ func (c *Config) Validate() error {
 		{"hook_timeout_ms", c.Limits.HookTimeout, 1, 600_000},
 		{"tool_timeout_ms", c.Limits.ToolTimeout, 1, 3_600_000},
 		{"plugin_memory_bytes", c.Limits.PluginMemory, 0, 4 << 30},
+		{"plugin_output_bytes", c.Limits.PluginOutput, 0, abi.MaxOutputBytes},
 		{"parallel_tools", c.Limits.ParallelTools, 1, 64},
 		{"model_retries", c.Limits.ModelRetries, 0, 100},
 		{"retry_base_ms", c.Limits.RetryBase, 1, 600_000},
