@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -68,6 +69,14 @@ type ToolSpec struct {
 	Effect      Effect          `json:"effect"`
 	// TimeoutMillis bounds one call; 0 is DefaultToolMillis.
 	TimeoutMillis int64 `json:"timeout_ms,omitempty"`
+}
+
+// Timeout is how long one call may take.
+func (t *ToolSpec) Timeout() time.Duration {
+	if t.TimeoutMillis > 0 {
+		return time.Duration(t.TimeoutMillis) * time.Millisecond
+	}
+	return DefaultToolMillis * time.Millisecond
 }
 
 // Limits are what a plugin asks for; 0 is the default. The operator's configuration can lower them.

@@ -64,6 +64,14 @@ func (i *Inspection) memoryLimit() int64 {
 	return abi.DefaultMemoryBytes
 }
 
+// outputLimit is how much one call may give back, in bytes.
+func (i *Inspection) outputLimit() int64 {
+	if n := i.Manifest.Limits.OutputBytes; n > 0 {
+		return n
+	}
+	return abi.DefaultOutputBytes
+}
+
 func (i *Inspection) badExports() []string {
 	nullary := abi.Function{}
 	want := map[string]abi.Function{abi.MarkerExport: nullary}

@@ -111,11 +111,8 @@ func (p *Plugin) CallTool(ctx context.Context, in abi.ToolInput) (abi.ToolOutput
 
 // toolTimeout is the time of one call: the tool's own, within the operator's.
 func (p *Plugin) toolTimeout(t abi.ToolSpec) timeout {
-	own, most := time.Duration(t.TimeoutMillis)*time.Millisecond, p.opts.ToolTimeout
-	switch {
-	case own <= 0 && most <= 0:
-		return timeout{abi.DefaultToolMillis * time.Millisecond, ownTimeout}
-	case own <= 0 || (most > 0 && most < own):
+	own, most := t.Timeout(), p.opts.ToolTimeout
+	if most > 0 && (t.TimeoutMillis <= 0 || most < own) {
 		return timeout{most, "limits.tool_timeout_ms"}
 	}
 	return timeout{own, ownTimeout}

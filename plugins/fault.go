@@ -38,7 +38,7 @@ func (p *Plugin) fault(ctx context.Context, hook abi.Hook, err error, world *was
 		e = p.callError(hook, FaultExit, exit.Error()+" in the middle of the call")
 	case errors.As(err, &trap):
 		e = p.callError(hook, FaultTrap, trap.Reason)
-		full = trap.MemoryBytes+abi.PageBytes > p.memoryBytes()
+		full = trap.MemoryBytes+abi.PageBytes > p.memoryLimit
 		for _, frame := range trap.Frames {
 			e.Frames = append(e.Frames, hostfn.Printable([]byte(frame), maxFaultText))
 		}
@@ -49,14 +49,14 @@ func (p *Plugin) fault(ctx context.Context, hook abi.Hook, err error, world *was
 		explain(e, string(world.Said()))
 	}
 	if full || strings.Contains(e.Text, "out of memory") || strings.Contains(e.Text, "memory allocation of ") { // as Go and Rust say
-		e.Text += fmt.Sprintf(" (its memory is capped at %s: %s)", size(p.memoryBytes()), p.memoryOwner())
+		e.Text += fmt.Sprintf(" (its memory is capped at %s: %s)", size(p.memoryLimit), p.memoryOwner())
 	}
 	return e
 }
 
 // memoryOwner says who can give the plugin more memory.
 func (p *Plugin) memoryOwner() string {
-	if p.opts.MemoryBytes == p.memoryBytes() {
+	if p.opts.MemoryBytes == p.memoryLimit {
 		return "limits.plugin_memory_bytes"
 	}
 	return "limits.memory_bytes in the manifest"

@@ -48,7 +48,8 @@ type Plugin struct {
 	manifest    *abi.Manifest
 	digest      string
 	opts        Options
-	outputLimit int
+	memoryLimit int64 // of one instance, in bytes
+	outputLimit int   // of one call, in bytes
 	module      *wasmrt.Module
 	globals     []string
 	granted     map[abi.Operation]hostfn.Operation
@@ -62,14 +63,14 @@ func Load(ctx context.Context, inspection *Inspection, opts Options) (*Plugin, e
 		return nil, inspection.refusal
 	}
 	p := newPlugin(inspection, opts)
-	if start, limit := inspection.startBytes(), p.memoryBytes(); start > limit {
+	if start, limit := inspection.startBytes(), p.memoryLimit; start > limit {
 		reason := fmt.Sprintf("starts with %s of memory, over the %s that it is given here", size(start), size(limit))
 		return nil, inspection.Refuse(RefusedGrant, reason)
 	}
 	rewritten, globals := inspection.module.ExportGlobals()
 	rewritten = inspection.module.CapTables(rewritten)
 	compile := wasmrt.Options{
-		MemoryPages: uint32(p.memoryBytes() / abi.PageBytes),
+		MemoryPages: uint32(p.memoryLimit / abi.PageBytes),
 		Functions:   append(hostfn.Functions(), wasi.Functions()...),
 	}
 	if opts.CacheDir != "" {
@@ -95,12 +96,10 @@ func Load(ctx context.Context, inspection *Inspection, opts Options) (*Plugin, e
 }
 
 func newPlugin(i *Inspection, opts Options) *Plugin {
-	p := &Plugin{manifest: i.Manifest, digest: i.Digest, opts: opts, outputLimit: abi.DefaultOutputBytes}
-	if n := i.Manifest.Limits.OutputBytes; n > 0 {
-		p.outputLimit = int(n)
-	}
-	if n := opts.OutputBytes; n > 0 {
-		p.outputLimit = min(p.outputLimit, int(n))
+	p := &Plugin{
+		manifest: i.Manifest, digest: i.Digest, opts: opts,
+		memoryLimit: max(lowered(i.memoryLimit(), opts.MemoryBytes), abi.PageBytes),
+		outputLimit: int(lowered(i.outputLimit(), opts.OutputBytes)),
 	}
 	if p.opts.HookTimeout <= 0 {
 		p.opts.HookTimeout = abi.DefaultHookMillis * time.Millisecond
@@ -114,16 +113,12 @@ func newPlugin(i *Inspection, opts Options) *Plugin {
 	return p
 }
 
-// memoryBytes is the cap on linear memory: the manifest's wish, within the operator's.
-func (p *Plugin) memoryBytes() int64 {
-	n := int64(abi.DefaultMemoryBytes)
-	if asked := p.manifest.Limits.MemoryBytes; asked > 0 {
-		n = asked
+// lowered is a limit within the operator's, where there is one.
+func lowered(limit, operator int64) int64 {
+	if operator > 0 {
+		return min(limit, operator)
 	}
-	if p.opts.MemoryBytes > 0 {
-		n = min(n, p.opts.MemoryBytes)
-	}
-	return max(n, abi.PageBytes)
+	return limit
 }
 
 // Manifest is the plugin's manifest. It must not be changed.

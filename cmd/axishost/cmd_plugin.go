@@ -53,7 +53,8 @@ host would accept it. The result replaces IN.wasm unless -o names another file.`
 		Long: `inspect shows a plugin's manifest, and what its module imports and exports; none of its code runs. Of a file
 that this host refuses it shows what could be read, and every reason for which it is refused, sorted. With --json
 it prints one object with the fields digest, bytes, manifest (null: none that can be read), imports, exports,
-accepted, class (of refusal: format, version, import or grant; empty: none) and reasons.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
+limits (of an instance's memory and of a call's output, in
+bytes; empty without a manifest), notes, accepted, class (of refusal: format, version, import or grant; empty: none) and reasons.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
 		Example: `  axishost plugin inspect calc.wasm
   axishost plugin inspect calc.wasm --json | jq .manifest.tools`,
 		Args:              one("FILE"),
@@ -154,6 +155,8 @@ type inspectionView struct {
 	Manifest *abi.Manifest `json:"manifest"`
 	Imports  []string      `json:"imports"`
 	Exports  []string      `json:"exports"`
+	Limits   abi.Limits    `json:"limits"`
+	Notes    []string      `json:"notes"`
 	Accepted bool          `json:"accepted"`
 	Class    string        `json:"class"`
 	Reasons  []string      `json:"reasons"`
@@ -163,6 +166,7 @@ func inspectionJSON(i *plugins.Inspection, err error) inspectionView {
 	v := inspectionView{
 		Digest: i.Digest, Bytes: i.Bytes, Manifest: i.Manifest,
 		Imports: append([]string{}, i.Imports...), Exports: append([]string{}, i.Exports...),
+		Limits: i.Limits(), Notes: append([]string{}, i.Notes()...),
 		Accepted: err == nil, Reasons: []string{},
 	}
 	var refused *plugins.RefusedError
@@ -190,11 +194,12 @@ func (a *app) printInspection(i *plugins.Inspection, refusal error) {
 			row("hook", "%s", h)
 		}
 		for _, t := range m.Tools {
-			row("tool", "%s (%s): %s", t.Name, t.Effect, t.Description)
+			row("tool", "%s (%s, within %s): %s", t.Name, t.Effect, t.Timeout(), t.Description)
 			row("", "%s", compactJSON(t.InputSchema))
 		}
 		row("needs", "%s", operations(m.Requires))
 		row("can use", "%s", operations(m.Optional))
+		row("limits", "%d KiB of memory, %d KiB of output for each call", i.Limits().MemoryBytes>>10, i.Limits().OutputBytes>>10)
 	}
 	size := fmt.Sprintf("%d bytes", i.Bytes)
 	if i.MemoryPages > 0 {
@@ -207,6 +212,9 @@ func (a *app) printInspection(i *plugins.Inspection, refusal error) {
 	}
 	for _, e := range i.Exports {
 		row("export", "%s", e)
+	}
+	for _, note := range i.Notes() {
+		row("note", "%s", note)
 	}
 	var refused *plugins.RefusedError
 	if errors.As(refusal, &refused) { // all of them: the error has as many as go into a line
