@@ -54,8 +54,13 @@ func (m *Module) Type(params, results []byte) int {
 // Func adds a function of that code, without its end, and without locals. It is exported unless name is
 // empty. The result is its number.
 func (m *Module) Func(name string, params, results, code []byte) int {
+	return m.RawFunc(name, params, results, slices.Concat([]byte{0}, code, []byte{0x0b}))
+}
+
+// RawFunc is Func of a whole body: locals, code and end.
+func (m *Module) RawFunc(name string, params, results, body []byte) int {
 	m.functions = append(m.functions, U32(m.Type(params, results)))
-	m.bodies = append(m.bodies, Sized([]byte{0}, code, []byte{0x0b}))
+	m.bodies = append(m.bodies, Sized(body))
 	n := m.imported + len(m.functions) - 1
 	if name != "" {
 		m.Export(name, KindFunc, n)
