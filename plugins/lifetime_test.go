@@ -41,14 +41,16 @@ func TestManyCalls(t *testing.T) {
 	input := make([]byte, 64<<10)
 	copy(input, "none ")
 	var settled uint32
+	var before footprint
 	for n := range calls {
 		code, err := i.Call(hostfn.With(ctx, &hostfn.Call{Input: input}), "axis_v1_refusal", uint32(len(input)))
 		require.NoError(t, err, "call %d", n)
 		require.Zero(t, code)
 		if n == calls/2 {
-			settled = i.MemoryBytes()
+			settled, before = i.MemoryBytes(), takeFootprint()
 		}
 	}
+	before.sameAfter(t, calls/2)
 	assert.Equal(t, settled, i.MemoryBytes(), "memory grows no more in the second half")
 	assert.LessOrEqual(t, i.MemoryBytes(), uint32(12<<20))
 	t.Logf("%d calls, %d KiB", calls, i.MemoryBytes()>>10)

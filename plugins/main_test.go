@@ -128,7 +128,15 @@ func small(data string) *pt.Module {
 
 // full gives how often a long test repeats: less often in a short run, and under the race detector.
 func full(often, less int) int {
-	if testing.Short() || raceEnabled {
+	if raceEnabled {
+		return less
+	}
+	return long(often, less)
+}
+
+// long is full for what is cheap enough under the race detector, too.
+func long(often, less int) int {
+	if testing.Short() {
 		return less
 	}
 	return often
