@@ -2,8 +2,10 @@ package plugins
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/plugins/internal/wasmbin"
 )
 
 // boxed is the recipe of that name, packed.
@@ -132,6 +135,55 @@ func BenchmarkLoadWarm(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkTenPlugins loads ten Go guests whose compiled code is on disk, side by side as the host does, and
+// closes them: once as inspected before, once from their bytes.
+func BenchmarkTenPlugins(b *testing.B) {
+	opts := Options{CacheDir: b.TempDir()}
+	var files [][]byte
+	var inspections []*Inspection
+	for n := range 10 {
+		m, err := wasmbin.Parse(boxed(b))
+		require.NoError(b, err)
+		files = append(files, m.AppendCustom("benchmark", []byte{byte(n)})) // makes the digest another
+		i, err := Inspect(files[n])
+		require.NoError(b, err)
+		inspections = append(inspections, i)
+	}
+	each := func(work func(n int) error) {
+		var group sync.WaitGroup
+		var errs [10]error
+		for n := range errs {
+			group.Go(func() { errs[n] = work(n) })
+		}
+		group.Wait()
+		require.NoError(b, errors.Join(errs[:]...))
+	}
+	loadAndClose := func(i *Inspection) error {
+		p, err := Load(context.Background(), i, opts)
+		if err != nil {
+			return err
+		}
+		return p.Close()
+	}
+	each(func(n int) error { return loadAndClose(inspections[n]) })
+	b.Run("load", func(b *testing.B) {
+		for b.Loop() {
+			each(func(n int) error { return loadAndClose(inspections[n]) })
+		}
+	})
+	b.Run("inspect and load", func(b *testing.B) {
+		for b.Loop() {
+			each(func(n int) error {
+				i, err := Inspect(files[n])
+				if err != nil {
+					return err
+				}
+				return loadAndClose(i)
+			})
+		}
+	})
 }
 
 // BenchmarkFirstCall is what a tool call costs beyond its work: an instance of its own.
