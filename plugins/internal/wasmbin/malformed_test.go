@@ -170,6 +170,13 @@ func TestCaps(t *testing.T) {
 			"blocks are nested deeper than 4000"},
 		"locals": {maxLocals, func(n int) []byte { return body([]byte{2, 1, pt.I64}, pt.U32(n-1), []byte{pt.I32, 0x0b}) },
 			"50001 locals are over the limit of 50000"},
+		"locals of all functions": {maxAllLocals, func(n int) []byte {
+			bodies := [][]byte{pt.Sized([]byte{1}, pt.U32(n%maxLocals), []byte{pt.I32, 0x0b})}
+			for range n / maxLocals {
+				bodies = append(bodies, pt.Sized([]byte{1}, pt.U32(maxLocals), []byte{pt.I32, 0x0b}))
+			}
+			return pt.Binary(types, many(3, len(bodies), 0), pt.Section(10, pt.Vec(bodies...)))
+		}, "5000001 locals of all functions are over the limit of 5000000"},
 		"memory pages": {maxMemoryPages, func(n int) []byte { return pt.Binary(pt.Section(5, []byte{1, 0}, pt.U32(n))) },
 			"memory of 65537 pages is over the limit of 65536"},
 		"most memory pages": {maxMemoryPages, func(n int) []byte { return pt.Binary(pt.Section(5, []byte{1, 1, 1}, pt.U32(n))) },

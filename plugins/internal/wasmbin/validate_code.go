@@ -59,7 +59,8 @@ type validator struct {
 	frames   []frame
 	locals   []byte // types of the first locals, parameters included
 	groups   []localGroup
-	moves    int // what is left
+	declared uint64 // locals of all functions
+	moves    int    // what is left
 }
 
 func (m *Module) parseCode(r *reader) {
@@ -121,6 +122,10 @@ func (v *validator) parseLocals() {
 		t := valueByte(r)
 		if declared += count; declared > maxLocals {
 			r.failAt(start, "%d locals are over the limit of %d", declared, maxLocals)
+			return
+		}
+		if v.declared += count; v.declared > maxAllLocals {
+			r.failAt(start, "%d locals of all functions are over the limit of %d", v.declared, maxAllLocals)
 			return
 		}
 		total += count
