@@ -137,9 +137,8 @@ func wholeBase() []byte {
 func TestBases(t *testing.T) {
 	ids := map[byte]bool{}
 	for _, b := range bases() {
-		for at := 8; at < len(b.file); {
-			ids[b.file[at]] = true
-			at = sectionEnds(b.file)[slices.IndexFunc(sectionEnds(b.file), func(end int) bool { return end > at })]
+		for _, s := range split(b.file) {
+			ids[s.id] = true
 		}
 		p := load(t, b.file, Options{})
 		if len(p.Manifest().Tools) > 0 {

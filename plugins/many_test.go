@@ -115,7 +115,7 @@ func TestManyPlugins(t *testing.T) {
 	for worker := range 16 {
 		wg.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(worker), 9))
-			for range full(100, 20) {
+			for range long(100, 20) {
 				n := random.IntN(len(list))
 				askOne(t, random, loaded[n], list[n].questions)
 			}
