@@ -15,6 +15,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/axishost/axishost/abi"
+	pt "github.com/axishost/axishost/plugins/plugintest"
 	"github.com/axishost/axishost/plugins/internal/wasmbin"
 )
 
@@ -46,6 +47,29 @@ func BenchmarkHook(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := p.Hook(b.Context(), abi.HookRefusal, input); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("plugin, direct_final", func(b *testing.B) {
+		p := load(b, packed, Options{})
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := p.Hook(b.Context(), abi.HookDirectFinal, input); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("small, from a fresh instance", func(b *testing.B) {
+		m := small("x")
+		m.Hook("direct_final", say(1))
+		m.Table(1)
+		m.Func("", nil, nil, pt.Code(pt.Const(0), []byte{0xd0, pt.FuncRef, 0x26, 0})) // ref.null, table.set: it cannot be put back
+		m.Manifest(manifest("direct_final"))
+		p := load(b, m.Bytes(), Options{})
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := p.Hook(b.Context(), abi.HookDirectFinal, input); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -50,24 +50,24 @@ func calls(do, want string) question {
 	}
 }
 
-// asked is a plugin and what it is asked.
-type asked struct {
+// examined is a plugin and what it is asked.
+type examined struct {
 	file      []byte
 	timeout   time.Duration
 	questions []question
 }
 
 // tenPlugins are a Go guest and nine small ones, of which three do nothing but fail.
-func tenPlugins(t *testing.T) []asked {
+func tenPlugins(t *testing.T) []examined {
 	const patience = time.Minute // the machine may be busy, and the race detector on
-	only := func(code []byte, q question, timeout time.Duration) asked {
+	only := func(code []byte, q question, timeout time.Duration) examined {
 		exit := pt.Import{Module: abi.WASIModule, Name: "proc_exit", Params: []byte{pt.I32}}
 		m := pt.New(append(pt.Host(abi.FuncInputRead, abi.FuncOutputWrite), exit)...)
 		m.Hook("direct_final", code)
 		m.Manifest(manifest("direct_final"))
-		return asked{m.Bytes(), timeout, []question{q}}
+		return examined{m.Bytes(), timeout, []question{q}}
 	}
-	list := []asked{
+	list := []examined{
 		{behave(t), patience, []question{
 			asks(abi.HookRefusal, "echo N", `{"keywords":["N"]}`, 0),
 			asks(abi.HookRefusal, "count", `{"keywords":["1"]}`, 0),
@@ -87,7 +87,7 @@ func tenPlugins(t *testing.T) []asked {
 	for _, b := range bases() {
 		switch b.name {
 		case "answer", "globals", "whole", "tables": // the last one is never put back
-			list = append(list, asked{b.file, patience, []question{asks(abi.HookDirectFinal, "", "x", 0)}})
+			list = append(list, examined{b.file, patience, []question{asks(abi.HookDirectFinal, "", "x", 0)}})
 		}
 	}
 	require.Len(t, list, 10)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host"
@@ -12,20 +13,19 @@ import (
 	"github.com/axishost/axishost/plugins"
 )
 
-// judgeAll reads and judges the plugins of a run. The error joins those of all that are refused.
+// judgeAll reads and judges the plugins of a run, beside each other. The error joins those of all that are refused.
 func judgeAll(recipe string, tools []string) (*plugins.Inspection, []*plugins.Inspection, error) {
 	var r *plugins.Inspection
-	var errs []error
+	ts := make([]*plugins.Inspection, len(tools))
+	errs := make([]error, 1+len(tools))
+	var wg sync.WaitGroup
 	if recipe != "" {
-		var err error
-		r, err = judgeFor("--recipe", recipe, abi.KindTools)
-		errs = append(errs, err)
+		wg.Go(func() { r, errs[0] = judgeFor("--recipe", recipe, abi.KindTools) })
 	}
-	var ts []*plugins.Inspection
-	for _, path := range tools {
-		t, err := judgeFor("--tool", path, abi.KindRecipe)
-		ts, errs = append(ts, t), append(errs, err)
+	for n, path := range tools {
+		wg.Go(func() { ts[n], errs[1+n] = judgeFor("--tool", path, abi.KindRecipe) })
 	}
+	wg.Wait()
 	return r, ts, errors.Join(errs...)
 }
 

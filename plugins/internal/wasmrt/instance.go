@@ -1,8 +1,10 @@
 package wasmrt
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/tetratelabs/wazero"
@@ -11,10 +13,16 @@ import (
 
 // Instance is one instance of a module.
 type Instance struct {
+	of      *Module
 	mod     api.Module
 	globals []api.MutableGlobal
-	image   []byte   // linear memory as Snapshot found it
-	values  []uint64 // and the globals
+	image   *image // as Snapshot found it
+}
+
+// image is what an instance's state was. It is never changed.
+type image struct {
+	memory  []byte
+	globals []uint64
 }
 
 // Instantiate makes an instance, anonymous so that it can never stand for another module's imports, and
@@ -32,7 +40,7 @@ func (m *Module) Instantiate(ctx context.Context, globals []string) (*Instance, 
 			return nil, fault(ctx, err)
 		}
 	}
-	i := &Instance{mod: mod}
+	i := &Instance{of: m, mod: mod}
 	for _, name := range globals {
 		if g, ok := mod.ExportedGlobal(name).(api.MutableGlobal); ok {
 			i.globals = append(i.globals, g)
@@ -61,26 +69,39 @@ func (i *Instance) Call(ctx context.Context, export string, in uint32) (int32, e
 	return int32(uint32(stack[0])), nil
 }
 
-// Snapshot keeps the instance's memory and globals, for Restore.
+// Snapshot keeps the instance's memory and globals, for Restore. Initialisers find the same world each time, and
+// leave the same memory: all instances of a module then have one copy of it.
 func (i *Instance) Snapshot() {
-	view, _ := i.mod.Memory().Read(0, i.mod.Memory().Size())
-	i.image = append(i.image[:0], view...)
-	i.values = i.values[:0]
+	view := i.memory()
+	var values []uint64
 	for _, g := range i.globals {
-		i.values = append(i.values, g.Get())
+		values = append(values, g.Get())
 	}
+	first := i.of.image.Load()
+	if first != nil && bytes.Equal(view, first.memory) && slices.Equal(values, first.globals) {
+		i.image = first
+		return
+	}
+	i.image = &image{slices.Clone(view), values}
+	i.of.image.CompareAndSwap(nil, i.image)
+}
+
+// memory is all of linear memory, not copied.
+func (i *Instance) memory() []byte {
+	view, _ := i.mod.Memory().Read(0, i.mod.Memory().Size())
+	return view
 }
 
 // Restore puts the instance back to its snapshot. It is false when that is not possible, since memory has
 // grown and cannot be made smaller: the instance must then be closed.
 func (i *Instance) Restore() bool {
-	view, ok := i.mod.Memory().Read(0, i.mod.Memory().Size())
-	if !ok || len(view) != len(i.image) {
+	view := i.memory()
+	if len(view) != len(i.image.memory) {
 		return false
 	}
-	copy(view, i.image)
+	copy(view, i.image.memory)
 	for n, g := range i.globals {
-		g.Set(i.values[n])
+		g.Set(i.image.globals[n])
 	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/tetratelabs/wazero"
@@ -55,6 +56,7 @@ type Module struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
 	compiled wazero.CompiledModule
+	image    atomic.Pointer[image] // of the first instance that kept one
 }
 
 // Compile validates and compiles a module. The caller closes the result.

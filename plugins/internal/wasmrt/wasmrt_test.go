@@ -155,6 +155,37 @@ func TestRestore(t *testing.T) {
 	assert.False(t, i.Restore())
 }
 
+// TestImageIsShared: instances with the same image have one copy of it; one that differs has its own.
+func TestImageIsShared(t *testing.T) {
+	m := guest(pt.Const(100), pt.Local(0), pt.Store8(), pt.Const(100), pt.Load8())
+	m.Global(pt.I32, true, pt.Const(0))
+	m.Export("g", pt.KindGlobal, 0)
+	module := compileModule(t, m.Bytes(), host(identity))
+	var all [4]*Instance
+	for n := range all {
+		i, err := module.Instantiate(t.Context(), []string{"g"})
+		require.NoError(t, err)
+		t.Cleanup(i.Close)
+		switch n {
+		case 2: // other memory
+			_, err = i.Call(t.Context(), run, 7)
+			require.NoError(t, err)
+		case 3: // another global
+			i.globals[0].Set(1)
+		}
+		i.Snapshot()
+		all[n] = i
+	}
+	assert.Same(t, all[0].image, all[1].image)
+	assert.NotSame(t, all[0].image, all[2].image)
+	assert.NotSame(t, all[0].image, all[3].image)
+	for n, want := range []int32{0, 0, 7, 0} {
+		require.True(t, all[n].Restore())
+		assert.Equal(t, byte(want), all[n].memory()[100])
+	}
+	assert.Equal(t, uint64(1), all[3].globals[0].Get())
+}
+
 func TestMemoryLimit(t *testing.T) {
 	i := start(t, guest(pt.Local(0), []byte{0x40, 0}).Bytes(), host(identity))
 	got, err := i.Call(t.Context(), run, 3)
