@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -71,12 +70,12 @@ type ToolSpec struct {
 	TimeoutMillis int64 `json:"timeout_ms,omitempty"`
 }
 
-// Timeout is how long one call may take.
-func (t *ToolSpec) Timeout() time.Duration {
+// Millis is how long one call may take, in milliseconds.
+func (t *ToolSpec) Millis() int64 {
 	if t.TimeoutMillis > 0 {
-		return time.Duration(t.TimeoutMillis) * time.Millisecond
+		return t.TimeoutMillis
 	}
-	return DefaultToolMillis * time.Millisecond
+	return DefaultToolMillis
 }
 
 // Limits are what a plugin asks for; 0 is the default. The operator's configuration can lower them.

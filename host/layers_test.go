@@ -60,7 +60,8 @@ var layers = []layer{
 	{path: "host", own: []string{"abi", "host/internal/event", "host/internal/core", "host/model", "host/tokens", "plugins", "store"},
 		ext: []string{"github.com/fxamacker/cbor/v2", "github.com/santhosh-tekuri/jsonschema/v6", "github.com/oklog/ulid/v2", "golang.org/x/text"}},
 	{path: "plugins/internal/wasmbin", own: []string{"abi"}},
-	{path: "plugins/internal/wasmrt", own: []string{"abi"}, ext: []string{"github.com/tetratelabs/wazero"}},
+	// xxhash: the checksums of compiled code on disk.
+	{path: "plugins/internal/wasmrt", own: []string{"abi"}, ext: []string{"github.com/tetratelabs/wazero", "github.com/cespare/xxhash/v2"}},
 	{path: "plugins/internal/hostfn", own: []string{"abi", "plugins/internal/wasmrt"}},
 	{path: "plugins/internal/wasi", own: []string{"abi", "plugins/internal/wasmrt"}},
 	{path: "plugins/plugintest", own: []string{"abi"}},

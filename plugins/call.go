@@ -111,7 +111,7 @@ func (p *Plugin) CallTool(ctx context.Context, in abi.ToolInput) (abi.ToolOutput
 
 // toolTimeout is the time of one call: the tool's own, within the operator's.
 func (p *Plugin) toolTimeout(t abi.ToolSpec) timeout {
-	own, most := t.Timeout(), p.opts.ToolTimeout
+	own, most := time.Duration(t.Millis())*time.Millisecond, p.opts.ToolTimeout
 	if most > 0 && (t.TimeoutMillis <= 0 || most < own) {
 		return timeout{most, "limits.tool_timeout_ms"}
 	}

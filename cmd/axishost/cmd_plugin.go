@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host"
@@ -194,7 +195,7 @@ func (a *app) printInspection(i *plugins.Inspection, refusal error) {
 			row("hook", "%s", h)
 		}
 		for _, t := range m.Tools {
-			row("tool", "%s (%s, within %s): %s", t.Name, t.Effect, t.Timeout(), t.Description)
+			row("tool", "%s (%s, within %s): %s", t.Name, t.Effect, time.Duration(t.Millis())*time.Millisecond, t.Description)
 			row("", "%s", compactJSON(t.InputSchema))
 		}
 		row("needs", "%s", operations(m.Requires))
