@@ -52,6 +52,11 @@ type Limits struct {
 	// that asks for a longer wait than RetryMax is not waited for.
 	RetryBase int64 `json:"retry_base_ms"`
 	RetryMax  int64 `json:"retry_max_ms"`
+	// ToolRetries is how often a call that failed for a passing reason, or that is known not to have happened,
+	// is made again, with the waits of model calls. A write is made again only when it is known not to have happened.
+	ToolRetries int64 `json:"tool_retries"`
+	// ReconcileTries is how often a tool is asked whether a call happened before a person is.
+	ReconcileTries int64 `json:"reconcile_tries"`
 	// MaxOutputTokens is what a reply may use: the room that is kept for it in the context window.
 	MaxOutputTokens int64 `json:"max_output_tokens"`
 	// TokensPerTask is how many tokens, prompt and completion, the endpoint may count for the task before the
@@ -80,6 +85,10 @@ func DefaultConfig() Config {
 			ModelRetries: 4,
 			RetryBase:    500,
 			RetryMax:     60_000,
+			// As for the model; what still fails then is for the model to read.
+			ToolRetries: 3,
+			// Over 15 s with the waits above: a service that restarts has come back, and nothing is decided by guess.
+			ReconcileTries: 6,
 			// What most models allow by default.
 			MaxOutputTokens: 4096,
 			// The same call with the same arguments a fourth time brings what it brought three times.
@@ -150,6 +159,8 @@ func (c *Config) Validate() error {
 		{"model_retries", c.Limits.ModelRetries, 0, 100},
 		{"retry_base_ms", c.Limits.RetryBase, 1, 600_000},
 		{"retry_max_ms", c.Limits.RetryMax, 1, 86_400_000},
+		{"tool_retries", c.Limits.ToolRetries, 0, 100},
+		{"reconcile_tries", c.Limits.ReconcileTries, 1, 100},
 		{"max_output_tokens", c.Limits.MaxOutputTokens, 1, 10_000_000},
 	} {
 		if l.value < l.min || l.value > l.max {

@@ -41,9 +41,17 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 	case ModelFailed:
 		err = d.modelFailed(in)
 	case TimerFired:
-		d.timerFired()
+		err = d.timerFired()
 	case ToolFinished:
 		err = d.toolFinished(in)
+	case OperationBegan:
+		d.operationBegan(in)
+	case OperationEnded:
+		d.operationEnded(in)
+	case Reconciled:
+		err = d.reconciled(in)
+	case OutcomeDecided:
+		err = d.outcomeDecided(in)
 	case CancelRequested:
 		err = d.cancelRequested(in)
 	case ToolCancelled:
@@ -138,19 +146,28 @@ func (d *draft) claim(in Claimed) error {
 		d.requestModel(claim, s.conv.Len(), 1, s.compaction)
 	}
 	for i := range s.steps {
-		step := &s.steps[i]
-		if step.State == task.Executing {
-			d.emitStep(step.ID, step.Attempt, &event.ToolFailed{
-				Class: event.ClassLost, Reason: "the worker stopped before the outcome was known",
-			}, step.Started)
-		}
-		if step.State == task.Executing || (step.State == task.Failed && step.Fault != "") {
-			// Only tools that may run again are offered at all: a write would be reconciled instead.
-			retry := d.emitStep(step.ID, step.Attempt, &event.RetryScheduled{At: d.now}, claim)
-			d.emitStep(step.ID, step.Attempt+1, &event.ToolStarted{}, retry.Seq)
-		}
+		d.claimStep(&s.steps[i], claim)
 	}
-	return nil
+	_, err := d.startSteps(0)
+	return err
+}
+
+// claimStep settles a call that was under way, or asks again what was being asked. What failed since its plugin did is
+// run again: that was known not to have happened.
+func (d *draft) claimStep(step *task.Step, claim uint64) {
+	const lost = "the worker stopped before the outcome was known"
+	switch {
+	case step.State == task.Executing && d.s.mayHaveHappened(step):
+		unknown := &event.ToolUnknown{Class: event.ClassLost, Reason: lost, Operations: step.Operations}
+		d.probe(step, d.emitStep(step.ID, step.Attempt, unknown, step.Started).Seq)
+	case step.State == task.Executing:
+		d.emitStep(step.ID, step.Attempt, &event.ToolFailed{Class: event.ClassLost, Reason: lost}, step.Started)
+		d.emitStep(step.ID, step.Attempt, &event.RetryScheduled{At: d.now}, claim)
+	case step.State == task.Failed && step.Fault != "":
+		d.emitStep(step.ID, step.Attempt, &event.RetryScheduled{At: d.now}, claim)
+	case step.State == task.Reconciling && step.Probing:
+		d.startProbe(step, step.Tries, claim)
+	}
 }
 
 // apply performs an operation of the conversation, and what follows from it but the end of the task.
@@ -201,8 +218,11 @@ func (d *draft) advance() error {
 	switch {
 	case s.stop != nil:
 		return nil
+	case len(s.steps) > 0 && s.open():
+		_, err := d.startSteps(0)
+		return err
 	case len(s.steps) > 0:
-		return d.closeBatch(nil)
+		return d.closeBatch()
 	case s.conv.Stage() == conv.AwaitTools:
 		_, err := d.rollBackBatch(conv.ReasonDuplicateQuery, s.seq)
 		return err

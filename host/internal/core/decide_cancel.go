@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/axishost/axishost/host/internal/event"
@@ -17,12 +18,15 @@ import (
 var whileCancelling = []event.Type{
 	event.TypeClaimed, event.TypeModelFailed, event.TypeToolSucceeded, event.TypeToolFailed, event.TypeStepCancelled,
 	event.TypeCancelAcknowledged, event.TypeObservationRecorded, event.TypeTaskCancelled, event.TypePluginRejected,
+	event.TypeToolUnknown, event.TypeReconcileStarted, event.TypeReconcileInconclusive, event.TypeOperationFound,
+	event.TypeOperationAbsent, event.TypeHostOperation,
 }
 
 // heeds tells whether an input can still lead to something, once the task is being cancelled.
 func (s *State) heeds(in Input) bool {
 	switch in.(type) {
-	case TaskSubmitted, PluginsRejected, Claimed, ToolFinished, ToolCancelled:
+	case TaskSubmitted, PluginsRejected, Claimed, ToolFinished, ToolCancelled, TimerFired, OperationBegan, OperationEnded,
+		Reconciled, OutcomeDecided:
 		return true
 	}
 	return s.cancel == nil
@@ -32,7 +36,7 @@ func (d *draft) cancelRequested(in CancelRequested) error {
 	s := d.s
 	request := &event.CancelRequested{Reason: in.Reason}
 	for i := range s.steps {
-		if step := &s.steps[i]; step.State == task.Executing {
+		if step := &s.steps[i]; step.State.Unsure() {
 			request.InFlight = append(request.InFlight, event.InFlight{
 				Step: step.ID, Attempt: step.Attempt, Tool: step.Request.Tool, OperationID: step.Request.OperationID,
 			})
@@ -49,7 +53,7 @@ func (d *draft) cancelRequested(in CancelRequested) error {
 	}
 	for i := range s.steps {
 		switch step := &s.steps[i]; step.State {
-		case task.Proposed, task.Ready, task.Failed:
+		case task.Proposed, task.AwaitingPermission, task.AwaitingApproval, task.Validating, task.Ready, task.Failed:
 			d.emitStep(step.ID, step.Attempt, &event.StepCancelled{Reason: "the task was cancelled"}, e.Seq)
 		}
 	}
@@ -70,30 +74,37 @@ func (d *draft) toolCancelled(in ToolCancelled) error {
 	return d.endCancelled(s.cancel, s.cancelSeq)
 }
 
-// acknowledge says that a call no longer runs. Only tools that may run again are offered at all, so it has changed
-// nothing, or nothing that a repetition would not have changed: a write would be reconciled instead.
+// acknowledge says that a call no longer runs. One that may have changed the world is looked for before the task ends;
+// any other has changed nothing, or nothing that a repetition would not have changed.
 func (d *draft) acknowledge(step *task.Step, cause uint64) {
-	d.emitStep(step.ID, step.Attempt, &event.CancelAcknowledged{NothingHappened: true}, cause)
+	unsure := d.s.mayHaveHappened(step)
+	e := d.emitStep(step.ID, step.Attempt, &event.CancelAcknowledged{NothingHappened: !unsure}, cause)
+	if unsure {
+		d.probe(step, e.Seq)
+	}
 }
 
 // takeOverCancelled ends what an earlier worker was asked to: its calls died with it.
 func (d *draft) takeOverCancelled(claim uint64) error {
 	for i := range d.s.steps {
-		if step := &d.s.steps[i]; step.State == task.Executing {
+		switch step := &d.s.steps[i]; {
+		case step.State == task.Executing:
 			d.acknowledge(step, claim)
+		case step.State == task.Reconciling && step.Probing:
+			d.startProbe(step, step.Tries, claim)
 		}
 	}
 	return d.endCancelled(d.s.cancel, d.s.cancelSeq)
 }
 
-// endCancelled ends the task, unless a step is still executing after the events of this draft.
+// endCancelled ends the task, unless what a step did is not known yet after the events of this draft.
 func (d *draft) endCancelled(request *event.CancelRequested, cause uint64) error {
 	steps, err := d.steps()
 	if err != nil {
 		return err
 	}
 	for i := range steps {
-		if steps[i].State == task.Executing {
+		if steps[i].State.Unsure() {
 			return nil
 		}
 	}
@@ -103,7 +114,7 @@ func (d *draft) endCancelled(request *event.CancelRequested, cause uint64) error
 	}
 	for i := range steps {
 		switch step := &steps[i]; step.State {
-		case task.Failed: // failed meanwhile
+		case task.Failed, task.Ready: // failed meanwhile, or was found not to have happened
 			d.emitStep(step.ID, step.Attempt, &event.StepCancelled{Reason: "the task was cancelled"}, step.Settled)
 		case task.Observing, task.Denied:
 			d.emitStep(step.ID, step.Attempt, &event.ObservationRecorded{}, step.Settled)
@@ -115,17 +126,24 @@ func (d *draft) endCancelled(request *event.CancelRequested, cause uint64) error
 
 // steps gives the steps as they are after the events of this draft.
 func (d *draft) steps() ([]task.Step, error) {
+	steps, _, err := d.outcomes()
+	return steps, err
+}
+
+// outcomes gives the steps as they are after the events of this draft, and the messages of those that are settled.
+func (d *draft) outcomes() ([]task.Step, map[uint64]event.Message, error) {
 	after := New()
 	after.steps, after.stepCount = slices.Clone(d.s.steps), d.s.stepCount
+	maps.Copy(after.made, d.s.made)
 	for _, e := range d.events {
 		if e.Step == 0 {
 			continue
 		}
 		if err := after.evolveStep(e); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return after.steps, nil
+	return after.steps, after.made, nil
 }
 
 // endOf tells how a step ended, before it is closed.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/internal/task"
 )
 
 // requestModel writes the intent to call the model with the messages that are then visible.
@@ -67,10 +68,12 @@ func (d *draft) modelFailed(in ModelFailed) error {
 		failed.Attempt = s.failures + 1
 		return d.promptTooLong(&failure, failed.Seq)
 	}
-	wait, ok := s.config.Limits.backoff(s.failures, in)
+	l := &s.config.Limits
+	wait, ok := l.backoff(s.failures, l.ModelRetries, in.RetryAfter, in.Jitter)
+	ok = ok && in.Retryable
 	failure := in.Failure
 	if in.Retryable && !ok {
-		failure.Reason += s.config.Limits.gaveUp(s.failures, in)
+		failure.Reason += l.gaveUp(s.failures, in)
 	}
 	failed := d.emit(&failure, s.request)
 	failed.Attempt = s.failures + 1
@@ -105,14 +108,15 @@ func (d *draft) promptTooLong(failure *event.ModelFailed, cause uint64) error {
 }
 
 // backoff gives how long to wait before the next attempt, in microseconds, after failures earlier ones in a
-// row: what the endpoint asks for, else exponential with up to half of it random.
-func (l *Limits) backoff(failures int64, in ModelFailed) (int64, bool) {
-	if !in.Retryable || failures >= l.ModelRetries {
+// row: what the other side asks for, else exponential with up to half of it random. It is false after retries of
+// them, or where the other side asks for more than RetryMax.
+func (l *Limits) backoff(failures, retries, asked, jitter int64) (int64, bool) {
+	most := l.RetryMax * 1000
+	if failures >= retries || asked > most {
 		return 0, false
 	}
-	most := l.RetryMax * 1000
-	if in.RetryAfter > 0 {
-		return in.RetryAfter, in.RetryAfter <= most
+	if asked > 0 {
+		return asked, true
 	}
 	wait := l.RetryBase * 1000
 	for range failures {
@@ -121,7 +125,7 @@ func (l *Limits) backoff(failures int64, in ModelFailed) (int64, bool) {
 			break
 		}
 	}
-	return wait/2 + wait/2*in.Jitter/65536, true
+	return wait/2 + wait/2*jitter/65536, true
 }
 
 // gaveUp says why a failure that could pass is not waited for.
@@ -132,8 +136,22 @@ func (l *Limits) gaveUp(failures int64, in ModelFailed) string {
 	return fmt.Sprintf(" (it asks to wait %d s, more than limits.retry_max_ms allows)", in.RetryAfter/1_000_000)
 }
 
-func (d *draft) timerFired() {
-	if s := d.s; s.retryAt != 0 && d.now >= s.retryAt {
+// timerFired does what is due: a model call, a call of a tool, a probe.
+func (d *draft) timerFired() error {
+	s := d.s
+	if s.cancel == nil && s.retryAt != 0 && d.now >= s.retryAt {
 		d.requestModel(s.seq, s.conv.Len(), s.failures+1, s.compaction)
+		return nil
 	}
+	for i := range s.steps {
+		step := &s.steps[i]
+		if step.State == task.Reconciling && !step.Probing && step.Due <= d.now {
+			d.startProbe(step, step.Tries+1, s.seq)
+		}
+	}
+	if s.cancel != nil {
+		return nil
+	}
+	_, err := d.startSteps(0)
+	return err
 }

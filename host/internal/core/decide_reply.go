@@ -77,7 +77,7 @@ func (d *draft) outcomesJudged(answers []event.Answer, cause uint64) error {
 			break
 		}
 	}
-	return d.closeBatch(nil)
+	return d.closeBatch()
 }
 
 // recover goes on where a reply was nothing but the token limit: the latest tool exchange is hidden and the
@@ -118,7 +118,7 @@ func (d *draft) judge(reply *event.ModelReplied, of uint64, answers []event.Answ
 		if d.s.duplicates(len(reply.Message.ToolCalls), answers) && d.mayRollBack() {
 			return nil // rolled back once the calls are part of the conversation
 		}
-		d.propose(reply.Message.ToolCalls, answers, decided)
+		return d.propose(reply.Message.ToolCalls, answers, decided)
 	case conv.Done:
 		d.end(decision, reply, answers, op.Answers.Verdict)
 	}

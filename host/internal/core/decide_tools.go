@@ -14,7 +14,7 @@ func (d *draft) emitStep(step, attempt int64, p event.Payload, cause uint64) *ev
 }
 
 // propose makes a step of each call, denies those that cannot run, and starts as many as may run at once.
-func (d *draft) propose(calls []event.ToolCall, answers []event.Answer, cause uint64) {
+func (d *draft) propose(calls []event.ToolCall, answers []event.Answer, cause uint64) error {
 	d.calls = d.s.calls.clone()
 	running := int64(0)
 	for i, c := range calls {
@@ -35,12 +35,11 @@ func (d *draft) propose(calls []event.ToolCall, answers []event.Answer, cause ui
 			continue
 		}
 		d.calls.add(c.Name, args)
-		authorized := d.emitStep(id, 0, &event.ToolAuthorized{}, requested.Seq).Seq
-		if running < d.s.config.Limits.ParallelTools {
-			d.emitStep(id, 1, &event.ToolStarted{}, authorized)
-		}
+		d.emitStep(id, 0, &event.ToolAuthorized{}, requested.Seq)
 		running++
 	}
+	_, err := d.startSteps(0)
+	return err
 }
 
 // key is what the recipe calls the i-th query of a reply; empty where it does not say.
@@ -64,74 +63,142 @@ func (s *State) duplicates(calls int, answers []event.Answer) bool {
 	return false
 }
 
-// toolFinished settles a step, starts the next that waits, and closes the batch when it was the last.
+// toolFinished takes the outcome of a call. One that may have changed the world, and of which nobody knows whether it
+// has, is looked for; one that failed for a passing reason is made again; any other is observed.
 func (d *draft) toolFinished(in ToolFinished) error {
 	s := d.s
 	step := s.step(in.Step)
 	if step == nil || step.State != task.Executing || step.Attempt != in.Attempt {
 		return nil // of an earlier attempt, or of a batch that is closed
 	}
-	settled := d.emitStep(step.ID, step.Attempt, outcome(in), step.Started)
+	outcome := s.outcomeOf(step, in)
+	settled := d.emitStep(step.ID, step.Attempt, outcome, step.Started)
 	settled.Actor = event.Actor{Kind: event.ActorTool, ID: step.Request.Tool}
-	if s.cancel != nil {
-		return d.endCancelled(s.cancel, s.cancelSeq) // kept as evidence
+	switch failed, ok := outcome.(*event.ToolFailed); {
+	case s.unknown(outcome):
+		d.probe(step, settled.Seq)
+		return nil
+	case ok && s.cancel == nil && d.retry(step, failed, in, settled.Seq):
+		return nil
 	}
-	if in.Fault != "" || s.stop != nil {
-		return nil // stopped: what was under way is recorded, nothing new begins
-	}
-	open := false
-	for i := range s.steps {
-		other := &s.steps[i]
-		switch {
-		case other.ID == step.ID:
-		case other.State == task.Ready:
-			d.emitStep(other.ID, other.Attempt+1, &event.ToolStarted{}, settled.Seq)
-			return nil
-		case !other.State.Settled():
-			open = true
-		}
-	}
-	if open || s.hookForOutcomes(settled) {
-		return nil // the recipe is asked first, where it wants to be
-	}
-	return d.closeBatch(settled)
+	return d.settled(settled)
 }
 
-// outcome gives the event that an outcome becomes. A status that this host does not act upon otherwise,
-// unknown, is a failure: only tools that may run again are offered at all.
-func outcome(in ToolFinished) event.Payload {
-	switch {
+// unknown tells whether an outcome leaves open what happened.
+func (s *State) unknown(outcome event.Payload) bool { return outcome.Type() == event.TypeToolUnknown }
+
+// outcomeOf gives the event that an outcome becomes. A write is known not to have happened while nothing had gone
+// out that could change something.
+func (s *State) outcomeOf(step *task.Step, in ToolFinished) event.Payload {
+	out := in.Output
+	switch lost := in.Fault != "" || out.Status == abi.ToolUnknown; {
+	case lost && s.mayHaveHappened(step):
+		unknown := &event.ToolUnknown{Class: in.Class, Reason: in.Fault, Operations: step.Operations}
+		if in.Fault == "" {
+			unknown.Class, unknown.Reason = event.ClassLost, out.Result
+		}
+		return unknown
 	case in.Fault != "":
 		return &event.ToolFailed{Class: string(abi.ClassPermanent), Reason: in.Fault, Fault: true}
-	case in.Output.Status == abi.ToolOK:
-		return &event.ToolSucceeded{Result: in.Output.Result, Tokens: in.Tokens, Evidence: in.Output.Evidence}
-	default:
-		class := in.Output.Class
-		if class == "" {
-			class = abi.ClassPermanent
-		}
-		return &event.ToolFailed{Class: string(class), Reason: in.Output.Result, Tokens: in.Tokens}
+	case out.Status == abi.ToolUnknown:
+		return &event.ToolFailed{Class: string(abi.ClassTransient), Reason: out.Result, Tokens: in.Tokens}
+	case out.Status == abi.ToolOK:
+		return &event.ToolSucceeded{Result: out.Result, Tokens: in.Tokens, Evidence: out.Evidence}
 	}
+	class := out.Class
+	if class == "" {
+		class = abi.ClassPermanent
+	}
+	return &event.ToolFailed{Class: string(class), Reason: out.Result, Tokens: in.Tokens}
 }
 
-// closeBatch hands all results to the conversation, in call order whatever order they came in. settled is
-// the event of this draft that settled the last step; nil when all were settled before.
-func (d *draft) closeBatch(settled *event.Event) error {
+// mayHaveHappened tells whether a call that was cut off may have changed the world in a way that a repetition
+// would change it again.
+func (s *State) mayHaveHappened(step *task.Step) bool {
+	return s.writes(step) && step.Operations > 0
+}
+
+// writes tells whether each run of a step's tool changes the world.
+func (s *State) writes(step *task.Step) bool {
+	spec := s.tool(step.Request.Tool)
+	return spec != nil && spec.Effect == string(abi.EffectWrite)
+}
+
+// retry makes a call again later, where its failure can pass and the call is known not to have happened. This is the
+// only retry layer of tools.
+func (d *draft) retry(step *task.Step, failed *event.ToolFailed, in ToolFinished, cause uint64) bool {
+	class := abi.FailureClass(failed.Class)
+	passing := class == abi.ClassRateLimited || (class == abi.ClassTransient && !d.s.writes(step))
+	wait, ok := d.s.config.Limits.backoff(step.Attempt-1, d.s.config.Limits.ToolRetries, in.Output.RetryAfterMillis*1000, in.Jitter)
+	if failed.Fault || !passing || !ok {
+		return false
+	}
+	d.emitStep(step.ID, step.Attempt, &event.RetryScheduled{At: d.now + wait}, cause)
+	return true
+}
+
+// settled goes on after a step whose outcome is known: what waits is started, and the batch is closed when
+// nothing is open any more. e is the event of this draft that settled it.
+func (d *draft) settled(e *event.Event) error {
+	s := d.s
+	switch failed, ok := e.Payload.(*event.ToolFailed); {
+	case s.cancel != nil:
+		return d.endCancelled(s.cancel, s.cancelSeq) // kept as evidence
+	case s.stop != nil || (ok && failed.Fault):
+		return nil // stopped: what was under way is recorded, nothing new begins
+	}
+	open, err := d.startSteps(e.Seq)
+	if err != nil || open {
+		return err
+	}
+	if s.hookForOutcomes(e) {
+		return nil // the recipe is asked first, where it wants to be
+	}
+	return d.closeBatch()
+}
+
+// startSteps starts the steps that wait, in call order, as many as may run at once, and tells whether any is still
+// open after that. cause is the event that made room; 0: each is caused by what made it ready.
+func (d *draft) startSteps(cause uint64) (open bool, err error) {
+	steps, err := d.steps()
+	if err != nil {
+		return false, err
+	}
+	running := int64(0)
+	for i := range steps {
+		if steps[i].State == task.Executing || steps[i].State == task.Reconciling {
+			running++
+		}
+	}
+	for i := range steps {
+		step := &steps[i]
+		open = open || (!step.State.Settled() && !step.State.Over())
+		if step.State == task.Ready && step.Due <= d.now && running < d.config.Limits.ParallelTools {
+			e := d.emitStep(step.ID, step.Attempt+1, &event.ToolStarted{}, cause)
+			if running++; cause == 0 {
+				e.Cause = step.Readied
+			}
+		}
+	}
+	return open, nil
+}
+
+// closeBatch hands all results to the conversation, in call order whatever order they came in.
+func (d *draft) closeBatch() error {
+	steps, made, err := d.outcomes()
+	if err != nil {
+		return err
+	}
 	op := conv.Results{Exhausted: d.s.exhausted(&d.s.calls)}
-	for i := range d.s.steps {
-		step := &d.s.steps[i]
-		result := conv.Result{
-			Message: d.s.made[step.Settled], Of: step.Settled, Rejected: step.State == task.Denied,
+	for i := range steps {
+		step := &steps[i]
+		op.Results = append(op.Results, conv.Result{
+			Message: made[step.Settled], Of: step.Settled, Rejected: step.State == task.Denied,
+		})
+		op.ResetRollbacks = op.ResetRollbacks || step.State == task.Observing
+		if step.State != task.Cancelled {
+			d.emitStep(step.ID, step.Attempt, &event.ObservationRecorded{}, step.Settled)
 		}
-		succeeded := step.State == task.Observing
-		if settled != nil && settled.Step == step.ID {
-			result.Of = settled.Seq
-			result.Message, _ = observation(step, settled.Payload)
-			succeeded = settled.Payload.Type() == event.TypeToolSucceeded
-		}
-		op.Results = append(op.Results, result)
-		op.ResetRollbacks = op.ResetRollbacks || succeeded
-		d.emitStep(step.ID, step.Attempt, &event.ObservationRecorded{}, result.Of)
 	}
 	return d.apply(d.s.conv, op, d.seq)
 }
@@ -144,15 +211,16 @@ func (d *draft) rollBackBatch(reason string, cause uint64) (done bool, err error
 		return false, err
 	}
 	for i := range d.s.steps {
-		step := &d.s.steps[i]
-		d.emitStep(step.ID, step.Attempt, &event.ObservationRecorded{}, step.Settled)
+		if step := &d.s.steps[i]; step.State != task.Cancelled {
+			d.emitStep(step.ID, step.Attempt, &event.ObservationRecorded{}, step.Settled)
+		}
 	}
 	d.record(decision, cause)
 	return true, d.next(decision)
 }
 
 // hookForOutcomes tells whether the recipe is to judge the outcomes of the batch that settled closes: one of
-// its calls failed, and all of them could be hidden.
+// its calls failed, and all of them could be hidden. settled is the event that closes it; nil when all were settled.
 func (s *State) hookForOutcomes(settled *event.Event) bool {
 	if !hasHook(s.created, string(abi.HookToolOutcome)) {
 		return false
@@ -161,11 +229,21 @@ func (s *State) hookForOutcomes(settled *event.Event) bool {
 	for i := range s.steps {
 		step := &s.steps[i]
 		failed = failed || step.State == task.Failed
-		if spec := s.tool(step.Request.Tool); spec != nil && spec.Effect != string(abi.EffectPure) && spec.Effect != string(abi.EffectRead) {
+		if !s.harmless(step) {
 			return false
 		}
 	}
 	return failed
+}
+
+// harmless tells whether a step has changed nothing, so that it may be hidden: its tool only looks, or it is known
+// not to have run.
+func (s *State) harmless(step *task.Step) bool {
+	spec := s.tool(step.Request.Tool)
+	if spec == nil || spec.Effect == string(abi.EffectPure) || spec.Effect == string(abi.EffectRead) {
+		return true
+	}
+	return step.State == task.Denied || step.State == task.Cancelled
 }
 
 // wantsOutcomes tells whether the outcomes of a settled batch are to be judged now.
@@ -173,10 +251,15 @@ func (s *State) wantsOutcomes() bool {
 	if len(s.steps) == 0 || !s.hookForOutcomes(nil) {
 		return false
 	}
+	return !s.open()
+}
+
+// open tells whether the outcome of a step of the batch is still to come.
+func (s *State) open() bool {
 	for i := range s.steps {
-		if !s.steps[i].State.Settled() {
-			return false
+		if state := s.steps[i].State; !state.Settled() && !state.Over() {
+			return true
 		}
 	}
-	return true
+	return false
 }

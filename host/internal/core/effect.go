@@ -40,6 +40,16 @@ type CancelTool struct {
 	Attempt int64
 }
 
+// Reconcile asks the tool of a step whether its operation happened, and brings Reconciled.
+type Reconcile struct {
+	Step        int64
+	Attempt     int64 // that is asked about
+	Try         int64
+	Tool        string
+	Arguments   string // a JSON object
+	OperationID string
+}
+
 // SetTimer waits until a time, in microseconds since the Unix epoch, and brings TimerFired.
 type SetTimer struct{ At int64 }
 
@@ -57,6 +67,9 @@ func (e CallTool) ID() string { return fmt.Sprintf("tool:%d:%d", e.Step, e.Attem
 
 // ID implements Effect.
 func (e CancelTool) ID() string { return fmt.Sprintf("cancel:%d:%d", e.Step, e.Attempt) }
+
+// ID implements Effect.
+func (e Reconcile) ID() string { return fmt.Sprintf("reconcile:%d:%d:%d", e.Step, e.Attempt, e.Try) }
 
 // ID implements Effect.
 func (e SetTimer) ID() string { return fmt.Sprintf("timer:%d", e.At) }
@@ -81,31 +94,66 @@ func Pending(s *State) []Effect {
 	case s.retryAt != 0:
 		return []Effect{SetTimer{At: s.retryAt}}
 	}
-	var effects []Effect
-	for i := range s.steps {
-		if step := &s.steps[i]; step.State == task.Executing {
-			effects = append(effects, CallTool{
-				Step: step.ID, Attempt: step.Attempt, Tool: step.Request.Tool,
-				Arguments: effective(&step.Request), OperationID: step.Request.OperationID,
-			})
+	effects := s.pendingSteps(func(step *task.Step) Effect {
+		return CallTool{
+			Step: step.ID, Attempt: step.Attempt, Tool: step.Request.Tool,
+			Arguments: effective(&step.Request), OperationID: step.Request.OperationID,
 		}
-	}
+	})
 	switch {
 	case len(effects) > 0:
 		return effects
+	case s.awaited() != nil:
+		return nil
 	case s.wantsOutcomes() || s.wantsCompactionPlan():
 		return []Effect{ConsultRecipe{Of: s.seq}}
 	}
 	return []Effect{Advance{Of: s.seq}}
 }
 
-// pendingCancels cuts off what is executing. One of them at least is, or the task would have ended.
+// pendingCancels cuts off what is executing, and looks for what may have happened. Without either the task waits for a
+// person, or it would have ended.
 func (s *State) pendingCancels() []Effect {
+	return s.pendingSteps(func(step *task.Step) Effect { return CancelTool{Step: step.ID, Attempt: step.Attempt} })
+}
+
+// pendingSteps gives what is owed to the steps of the batch, and the timer of the first that waits. executing gives
+// what is owed to one that executes.
+func (s *State) pendingSteps(executing func(*task.Step) Effect) []Effect {
 	var effects []Effect
+	var due int64
 	for i := range s.steps {
-		if step := &s.steps[i]; step.State == task.Executing {
-			effects = append(effects, CancelTool{Step: step.ID, Attempt: step.Attempt})
+		switch step := &s.steps[i]; {
+		case step.State == task.Executing:
+			effects = append(effects, executing(step))
+		case step.State == task.Reconciling && step.Probing:
+			effects = append(effects, Reconcile{
+				Step: step.ID, Attempt: step.Attempt, Try: step.Tries, Tool: step.Request.Tool,
+				Arguments: effective(&step.Request), OperationID: step.Request.OperationID,
+			})
+		case (step.State == task.Reconciling || step.State == task.Ready) && step.Due != 0 && (due == 0 || step.Due < due):
+			due = step.Due
 		}
 	}
+	if due != 0 {
+		effects = append(effects, SetTimer{At: due})
+	}
 	return effects
+}
+
+// awaited gives the first step whose outcome a person has to find out, where nothing else can go on; nil when
+// there is none.
+func (s *State) awaited() *task.Step {
+	var first *task.Step
+	for i := range s.steps {
+		switch step := &s.steps[i]; step.State {
+		case task.AwaitingOutcome:
+			if first == nil {
+				first = step
+			}
+		case task.Executing, task.Reconciling, task.Ready:
+			return nil
+		}
+	}
+	return first
 }

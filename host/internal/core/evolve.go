@@ -202,6 +202,9 @@ func (s *State) evolveStep(e *event.Event) error {
 	if step == nil {
 		return fmt.Errorf("there is no step %d", e.Step)
 	}
+	if slices.Contains(notYet, e.Payload.Type()) {
+		return &UnexpectedError{Phase: s.Phase(), Event: e.Payload.Type()}
+	}
 	if err := step.Apply(e); err != nil {
 		return err
 	}
@@ -220,13 +223,20 @@ func (s *State) evolveStep(e *event.Event) error {
 		if p.Fault && s.cancel == nil {
 			s.stop = &Stop{Kind: StopPlugin, Reason: p.Reason}
 		}
-	case *event.RetryScheduled:
-		s.stop = nil
+	case *event.OperationFound:
+		s.evidence = append(s.evidence, abi.Evidence{Step: e.Step, Tool: step.Request.Tool, Result: p.Result})
 	}
 	if m, ok := observation(step, e.Payload); ok {
 		s.made[e.Seq] = m
 	}
 	return nil
+}
+
+// notYet are events of steps that the table has and that this machine does not act on: a log with one is another's.
+var notYet = []event.Type{
+	event.TypeApprovalRequested, event.TypeApprovalGranted, event.TypeApprovalEdited, event.TypeApprovalRejected,
+	event.TypeApprovalExpired, event.TypeArgumentsValid, event.TypeArgumentsInvalid, event.TypePermissionMissing,
+	event.TypePermissionGranted,
 }
 
 // observation makes the message in which the model reads what became of its call.
@@ -237,8 +247,12 @@ func observation(step *task.Step, p event.Payload) (event.Message, bool) {
 		m.Content, m.Tokens = p.Result, p.Tokens
 	case *event.ToolFailed:
 		m.Content, m.Tokens = p.Reason, p.Tokens
+	case *event.OperationFound:
+		m.Content, m.Tokens = p.Result, p.Tokens
 	case *event.StepDenied:
 		m.Content = p.Text
+	case *event.StepCancelled:
+		m.Content = p.Reason
 	case *event.CancelAcknowledged:
 		if p.Result == nil {
 			return event.Message{}, false

@@ -43,7 +43,13 @@ func TestEvolveRefuses(t *testing.T) {
 	s := New()
 	require.NoError(t, Evolve(s, &event.Event{Task: "t", Seq: 1, Payload: created}))
 	require.NoError(t, Evolve(s, &event.Event{Task: "t", Seq: 2, Step: 1, Payload: &event.ToolRequested{}}))
-	for _, p := range []event.Payload{&event.ApprovalRequested{}, &event.PermissionMissing{}, &event.ToolUnknown{}, &event.BudgetReserved{}} {
+	for _, p := range []event.Payload{&event.ApprovalRequested{}, &event.PermissionMissing{}} {
+		err := Evolve(s, &event.Event{Task: "t", Seq: s.Seq() + 1, Step: 1, Payload: p})
+		var refused *UnexpectedError
+		require.ErrorAs(t, err, &refused, "%s", p.Type())
+		assert.Equal(t, p.Type(), refused.Event)
+	}
+	for _, p := range []event.Payload{&event.ToolUnknown{}, &event.BudgetReserved{}} {
 		err := Evolve(s, &event.Event{Task: "t", Seq: s.Seq() + 1, Step: 1, Payload: p})
 		var refused *task.TransitionError
 		require.ErrorAs(t, err, &refused, "%s", p.Type())

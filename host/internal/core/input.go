@@ -1,6 +1,8 @@
 package core
 
 import (
+	"encoding/json"
+
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/event"
 )
@@ -64,8 +66,56 @@ type ToolFinished struct {
 	Attempt int64
 	Output  abi.ToolOutput
 	Fault   string
+	// Class is how the plugin failed: timeout, trap, fuel, crash or killed.
+	Class string
+	// Jitter is a random draw: 0 to 65535.
+	Jitter int64
 	// Tokens is what the result counts; 0 when it was not counted.
 	Tokens int64
+}
+
+// OperationBegan asks that an operation of a running call which may change something outside be kept, before it is
+// done. Where this leads to no event the operation must not be done.
+type OperationBegan struct {
+	Step      int64
+	Attempt   int64
+	Operation event.HostOperation
+}
+
+// OperationEnded brings how an operation of a call ended.
+type OperationEnded struct {
+	Step      int64
+	Attempt   int64
+	Operation event.HostOperation
+}
+
+// Reconciled brings what a probe found out about a call whose outcome is not known, or Fault when
+// the plugin failed.
+type Reconciled struct {
+	Step int64
+	Try  int64
+	// Status is found, absent or inconclusive.
+	Status   string
+	Result   string
+	Evidence json.RawMessage
+	// Reason is why nothing was found out.
+	Reason string
+	Fault  string
+	// RetryAfter is how long the tool asks to wait before the next probe, in microseconds; 0 when it did not say.
+	RetryAfter int64
+	// Tokens is what the result counts; 0 when it was not counted.
+	Tokens int64
+	// Jitter is a random draw: 0 to 65535.
+	Jitter int64
+}
+
+// OutcomeDecided brings what a person found out where the tool could not.
+type OutcomeDecided struct {
+	Step     int64
+	Found    bool
+	Result   string
+	Evidence json.RawMessage
+	Actor    event.Actor
 }
 
 // CancelRequested asks that the task end. Actor is who asks; the zero value is the user.
@@ -91,6 +141,10 @@ func (ModelReplied) input()    {}
 func (ModelFailed) input()     {}
 func (TimerFired) input()      {}
 func (ToolFinished) input()    {}
+func (OperationBegan) input()  {}
+func (OperationEnded) input()  {}
+func (Reconciled) input()      {}
+func (OutcomeDecided) input()  {}
 func (CancelRequested) input() {}
 func (ToolCancelled) input()   {}
 func (Advanced) input()        {}

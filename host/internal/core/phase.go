@@ -13,16 +13,18 @@ type Phase string
 
 // The phases that a task can be in.
 const (
-	PhaseCreated    Phase = "created"
-	PhasePlanning   Phase = "planning"
-	PhaseReady      Phase = "ready"
-	PhaseExecuting  Phase = "executing"
-	PhaseCancelling Phase = "cancelling"
-	PhaseObserving  Phase = "observing"
-	PhaseSucceeded  Phase = "succeeded"
-	PhasePartial    Phase = "partial"
-	PhaseFailed     Phase = "failed"
-	PhaseCancelled  Phase = "cancelled"
+	PhaseCreated         Phase = "created"
+	PhasePlanning        Phase = "planning"
+	PhaseReady           Phase = "ready"
+	PhaseExecuting       Phase = "executing"
+	PhaseReconciling     Phase = "reconciling"
+	PhaseAwaitingOutcome Phase = "awaiting_outcome"
+	PhaseCancelling      Phase = "cancelling"
+	PhaseObserving       Phase = "observing"
+	PhaseSucceeded       Phase = "succeeded"
+	PhasePartial         Phase = "partial"
+	PhaseFailed          Phase = "failed"
+	PhaseCancelled       Phase = "cancelled"
 )
 
 // Ended tells that a task in this phase accepts nothing any more.
@@ -37,7 +39,8 @@ func (p Phase) Ended() bool {
 // Phases are all phases, those in which a task has ended last.
 func Phases() []Phase {
 	return []Phase{
-		PhaseCreated, PhasePlanning, PhaseReady, PhaseExecuting, PhaseObserving, PhaseCancelling,
+		PhaseCreated, PhasePlanning, PhaseReady, PhaseExecuting, PhaseReconciling, PhaseAwaitingOutcome,
+		PhaseObserving, PhaseCancelling,
 		PhaseSucceeded, PhasePartial, PhaseFailed, PhaseCancelled,
 	}
 }
@@ -89,22 +92,23 @@ func phase(outcome *Outcome, cancelling, begun bool, steps []task.Step) Phase {
 	case !begun:
 		return PhaseCreated
 	}
-	var ready, settled bool
+	first := PhasePlanning
 	for i := range steps {
-		switch state := steps[i].State; {
-		case state == task.Executing:
-			return PhaseExecuting
-		case state == task.Ready || state == task.Proposed:
-			ready = true
-		case state.Settled():
-			settled = true
+		if p, ok := phaseOf[steps[i].State]; ok && rank[p] < rank[first] {
+			first = p
 		}
 	}
-	switch {
-	case ready:
-		return PhaseReady
-	case settled:
-		return PhaseObserving
-	}
-	return PhasePlanning
+	return first
+}
+
+// phaseOf gives what a task is doing by one step of its.
+var phaseOf = map[task.State]Phase{
+	task.Reconciling: PhaseReconciling, task.Executing: PhaseExecuting, task.AwaitingOutcome: PhaseAwaitingOutcome,
+	task.Proposed: PhaseReady, task.Ready: PhaseReady,
+	task.Observing: PhaseObserving, task.Failed: PhaseObserving, task.Denied: PhaseObserving,
+}
+
+// rank is the precedence of phases: a batch is where its most pressing step is.
+var rank = map[Phase]int{
+	PhaseReconciling: 0, PhaseExecuting: 1, PhaseAwaitingOutcome: 2, PhaseReady: 3, PhaseObserving: 4, PhasePlanning: 5,
 }

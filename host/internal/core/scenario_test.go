@@ -101,6 +101,22 @@ func parseInput(cmd, input string) (Input, error) {
 		in := ToolFinished{Attempt: 1, Output: abi.ToolOutput{Status: abi.ToolOK}}
 		err := strict(input, &in)
 		return in, err
+	case "began":
+		in := OperationBegan{Attempt: 1, Operation: event.HostOperation{Number: 1, Capability: "http.fetch/1", Target: "POST ledger", Write: true}}
+		err := strict(input, &in)
+		return in, err
+	case "ended":
+		in := OperationEnded{Attempt: 1, Operation: event.HostOperation{Number: 1, Capability: "http.fetch/1", Target: "POST ledger", Write: true, State: event.OperationDone}}
+		err := strict(input, &in)
+		return in, err
+	case "probe":
+		in := Reconciled{Try: 1}
+		err := strict(input, &in)
+		return in, err
+	case "outcome":
+		var in OutcomeDecided
+		err := strict(input, &in)
+		return in, err
 	case "advance":
 		return Advanced{}, nil
 	case "cancel":
@@ -141,8 +157,13 @@ func parseSubmit(input string) (Input, error) {
 	if in.Schema != nil {
 		schema = in.Schema
 	}
-	for _, name := range in.Tools {
-		spec := event.ToolSpec{Name: name, Schema: schema, Effect: "pure"}
+	for _, tool := range in.Tools { // name:effect:reconcile
+		name, more, _ := strings.Cut(tool, ":")
+		effect, more, _ := strings.Cut(more, ":")
+		if effect == "" {
+			effect = "pure"
+		}
+		spec := event.ToolSpec{Name: name, Schema: schema, Effect: effect, Reconcile: more == "reconcile"}
 		out.Created.Tools = append(out.Created.Tools, event.Plugin{Name: name, Tools: []event.ToolSpec{spec}})
 	}
 	return out, nil

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"fmt"
+
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/event"
@@ -12,14 +14,17 @@ type StopKind string
 
 // The kinds of stop.
 const (
-	StopModel  StopKind = "model"
-	StopPlugin StopKind = "plugin"
+	StopModel   StopKind = "model"
+	StopPlugin  StopKind = "plugin"
+	StopOutcome StopKind = "outcome" // a person has to find out what a call did
 )
 
 // Stop says why a task has come to a halt that is not its end: it can be resumed.
 type Stop struct {
 	Kind   StopKind
 	Reason string
+	// Step is which step, where it is one that the task waits for.
+	Step int64
 }
 
 // Outcome is how a task ended.
@@ -102,7 +107,17 @@ func (s *State) Config() *Config { return &s.config }
 func (s *State) Conversation() *conv.State { return s.conv }
 
 // Stop is why the task halted; nil when it did not.
-func (s *State) Stop() *Stop { return s.stop }
+func (s *State) Stop() *Stop {
+	if s.stop != nil || s.outcome != nil {
+		return s.stop
+	}
+	step := s.awaited()
+	if step == nil {
+		return nil
+	}
+	return &Stop{Kind: StopOutcome, Step: step.ID, Reason: fmt.Sprintf(
+		"step %d (%s, operation %s) may have happened, and nobody knows: %s", step.ID, step.Request.Tool, step.Request.OperationID, step.Unknown)}
+}
 
 // Outcome is how the task ended; nil when it did not.
 func (s *State) Outcome() *Outcome { return s.outcome }

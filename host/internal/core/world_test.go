@@ -25,15 +25,18 @@ type world struct {
 
 	chance  *rand.Rand
 	cancels bool
+	// effects counts what each operation did outside.
+	effects map[string]int
 }
 
 // TestAnyWorld: whatever model, recipe and tools answer and whenever a worker is lost, a task that neither
 // ended nor halted has something pending; the state is the fold over its log; every call in what the model
-// would see is answered exactly once, in order, right behind it; and a task comes to an end.
+// would see is answered exactly once, in order, right behind it; no write happens twice, and one that is told of as
+// done happened; and a task comes to an end.
 func TestAnyWorld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed") * 0x9e3779b97f4a7c15 >> 8
-		w := &world{t: t, state: New(), chance: rand.New(rand.NewPCG(seed, 0)), cancels: seed%3 == 0}
+		w := &world{t: t, state: New(), chance: rand.New(rand.NewPCG(seed, 0)), cancels: seed%3 == 0, effects: map[string]int{}}
 		w.feed(TaskSubmitted{Task: "01t", Worker: "w", Created: w.task()})
 		for range 400 {
 			if w.state.Outcome() != nil {
@@ -57,15 +60,29 @@ func (w *world) requireEnded() {
 		require.ErrorIs(w.t, err, ErrEnded)
 	}
 	require.Error(w.t, Evolve(w.state, &event.Event{Task: "01t", Seq: w.state.Seq() + 1, Payload: &event.Claimed{Fence: 99}}))
+	for operation, n := range w.effects {
+		require.Equal(w.t, 1, n, "operation %s happened more than once", operation)
+	}
 	open, cancelled, asked := map[int64]bool{}, false, false
+	operations := map[int64]string{}
 	for _, e := range w.log {
-		switch e.Payload.(type) {
+		switch p := e.Payload.(type) {
+		case *event.ToolRequested:
+			operations[e.Step] = p.OperationID
+			if p.Tool != "w" {
+				delete(operations, e.Step)
+			}
+			require.False(w.t, cancelled, "a step after the request to cancel")
+		case *event.ToolSucceeded, *event.OperationFound:
+			if operation := operations[e.Step]; operation != "" {
+				require.Equal(w.t, 1, w.effects[operation], "told of as done")
+			}
 		case *event.ModelReplied, *event.ModelFailed:
 			asked = false
 		case *event.CancelRequested:
 			require.False(w.t, cancelled, "a second request is no event")
 			cancelled = true
-		case *event.ModelRequested, *event.ToolRequested, *event.RetryScheduled, *event.Decided, *event.RecipeConsulted:
+		case *event.ModelRequested, *event.RetryScheduled, *event.Decided, *event.RecipeConsulted:
 			require.False(w.t, cancelled, "%s after the request to cancel", e.Payload.Type())
 			asked = asked || e.Payload.Type() == event.TypeModelRequested
 		case *event.ToolStarted:
@@ -100,6 +117,7 @@ func (w *world) task() event.TaskCreated {
 	}
 	created.Tools = []event.Plugin{{Name: "p", Tools: []event.ToolSpec{
 		{Name: "a", Schema: json.RawMessage("{}"), Effect: "pure"},
+		{Name: "w", Schema: json.RawMessage("{}"), Effect: "write", Reconcile: w.pick(3) > 0},
 		{Name: "b", Schema: json.RawMessage("{}"), Effect: rapid.SampledFrom([]string{"read", "idempotent"}).Draw(w.t, "effect")},
 	}}}
 	return created
@@ -110,6 +128,10 @@ func (w *world) step() {
 	pending := Pending(w.state)
 	if w.cancels && (w.pick(15) == 0 || w.state.Phase() == PhaseExecuting && w.pick(3) == 0) {
 		w.feed(CancelRequested{Reason: "enough"})
+		return
+	}
+	if stop := w.state.Stop(); stop != nil && stop.Kind == StopOutcome {
+		w.feed(w.person(stop.Step))
 		return
 	}
 	if len(pending) == 0 || w.pick(10) == 0 {
@@ -123,9 +145,12 @@ func (w *world) step() {
 		w.feed(w.model())
 	case CallTool:
 		w.feed(w.tool(e))
+	case Reconcile:
+		w.feed(w.probe(e))
 	case CancelTool:
 		if rapid.Bool().Draw(w.t, "faster") {
-			w.feed(w.tool(CallTool{Step: e.Step, Attempt: e.Attempt}))
+			step := w.state.step(e.Step)
+			w.feed(w.tool(CallTool{Step: e.Step, Attempt: e.Attempt, Tool: step.Request.Tool, OperationID: step.Request.OperationID}))
 			return
 		}
 		w.feed(ToolCancelled(e))
@@ -191,14 +216,78 @@ func (w *world) model() Input {
 	for range []int{0, 1, 1, 2, 3, 3}[w.pick(6)] {
 		reply.Message.ToolCalls = append(reply.Message.ToolCalls, event.ToolCall{
 			ID:        rapid.SampledFrom([]string{"", "same", "other"}).Draw(w.t, "id"),
-			Name:      []string{"a", "b", "a", "unknown"}[w.pick(4)],
+			Name:      []string{"a", "b", "w", "w", "unknown"}[w.pick(5)],
 			Arguments: []string{"", "{}", `{"x":1}`, `{"y":2}`, "[", "null"}[w.pick(6)],
 		})
 	}
 	return ModelReplied{Reply: reply}
 }
 
+// write lets a tool that writes run until it is cut off somewhere, or to its end. What it does outside is counted, and
+// is done only when its operation was kept in the log before.
+func (w *world) write(e CallTool) Input {
+	in := ToolFinished{Step: e.Step, Attempt: e.Attempt, Fault: "trap", Class: "trap"}
+	if w.pick(6) == 0 {
+		return in // before anything went out
+	}
+	before := w.state.Seq()
+	operation := event.HostOperation{Number: 1, Capability: "http.fetch/1", Write: true}
+	w.feed(OperationBegan{Step: e.Step, Attempt: e.Attempt, Operation: operation})
+	if w.state.Seq() == before {
+		return in // refused
+	}
+	happens := w.pick(4) > 0
+	if happens {
+		w.effects[e.OperationID]++
+	}
+	if operation.State, operation.Sent = event.OperationFailed, int64(w.pick(2)); happens {
+		operation.Sent = 1
+	}
+	if w.pick(2) == 0 {
+		w.feed(OperationEnded{Step: e.Step, Attempt: e.Attempt, Operation: operation})
+	}
+	switch w.pick(5) {
+	case 0:
+		return in
+	case 1:
+		return Claimed{Worker: "w", Fence: w.state.Fence() + 1} // killed
+	case 2:
+		in.Fault, in.Output = "", abi.ToolOutput{Status: abi.ToolUnknown, Result: "lost"}
+		return in
+	}
+	if in.Fault, in.Output = "", (abi.ToolOutput{Status: abi.ToolOK, Result: "fine"}); !happens {
+		in.Output = abi.ToolOutput{Status: abi.ToolFailed, Class: abi.ClassRateLimited, Result: "later"}
+	}
+	return in
+}
+
+// probe tells what the outside world knows, or that it cannot tell.
+func (w *world) probe(e Reconcile) Input {
+	in := Reconciled{Step: e.Step, Try: e.Try, Status: "inconclusive", Reason: "503"}
+	switch w.pick(5) {
+	case 0:
+	case 1:
+		in.Fault = "trap"
+	case 2:
+		return Claimed{Worker: "w", Fence: w.state.Fence() + 1} // killed
+	default:
+		if in.Status = "absent"; w.effects[e.OperationID] > 0 {
+			in.Status, in.Result = "found", "fine"
+		}
+	}
+	return in
+}
+
+// person finds out the truth.
+func (w *world) person(step int64) Input {
+	found := w.effects[w.state.step(step).Request.OperationID] > 0
+	return OutcomeDecided{Step: step, Found: found, Result: "fine"}
+}
+
 func (w *world) tool(e CallTool) Input {
+	if e.Tool == "w" {
+		return w.write(e)
+	}
 	in := ToolFinished{Step: e.Step, Attempt: e.Attempt}
 	switch w.pick(6) {
 	case 0:

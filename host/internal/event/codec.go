@@ -60,6 +60,9 @@ var decoding = func() cbor.DecMode {
 // Encode gives the record of an event, to be stored under its task and sequence number.
 func Encode(e *Event) ([]byte, error) {
 	payload, err := encoding.Marshal(e.Payload)
+	if err == nil {
+		err = checkVersion(e)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("event %d of task %s, %s: %w", e.Seq, e.Task, e.Payload.Type(), err)
 	}
@@ -85,7 +88,21 @@ func Decode(task string, seq uint64, data []byte) (*Event, error) {
 	if err := decoding.Unmarshal(rest, e.Payload); err != nil {
 		return nil, fmt.Errorf("event %d of task %s, %s: %w", seq, task, e.Payload.Type(), err)
 	}
+	if err := checkVersion(e); err != nil {
+		return nil, fmt.Errorf("event %d of task %s, %s: %w", seq, task, e.Payload.Type(), err)
+	}
 	return e, nil
+}
+
+// versioned is a payload that a later version added fields to: since tells which of them it has.
+type versioned interface{ since() Version }
+
+// checkVersion refuses a record with fields that its version does not have.
+func checkVersion(e *Event) error {
+	if p, ok := e.Payload.(versioned); ok && p.since() > e.Version {
+		return fmt.Errorf("it has version %d, and fields of version %d", e.Version, p.since())
+	}
+	return nil
 }
 
 // EncodeJSON is json.Marshal without the escapes that only HTML needs, for what people read.

@@ -3,6 +3,7 @@ package event
 import (
 	"encoding/hex"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,14 +41,39 @@ func golden(t *testing.T, e *Event, record []byte) string {
 
 // TestGolden: what V1 writes never changes, and reads back as it was.
 func TestGolden(t *testing.T) {
+	seen := requireGolden(t, V1, samples())
+	assert.Len(t, seen, len(types)-1, "a type without a sample")
+}
+
+// TestGoldenV2: the same, for the types that V2 changed. The others are as in V1 but for the number.
+func TestGoldenV2(t *testing.T) { requireGolden(t, V2, samplesV2()) }
+
+// TestFieldsOfLaterVersions: a record of V1 has none of the fields that V2 added, whoever wrote it.
+func TestFieldsOfLaterVersions(t *testing.T) {
+	for _, p := range samplesV2() {
+		e := sample(p)
+		_, err := Encode(e)
+		require.ErrorContains(t, err, "fields of version 2")
+		e.Version = V2
+		record, err := Encode(e)
+		require.NoError(t, err)
+		record[1] = byte(V1)
+		_, err = Decode("01t", 9, record)
+		require.ErrorContains(t, err, "event 9 of task 01t, "+string(p.Type())+": it has version 1, and fields of version 2")
+	}
+}
+
+func requireGolden(t *testing.T, version Version, samples []Payload) map[Type]bool {
 	seen := map[Type]bool{}
-	for _, p := range samples() {
+	dir := filepath.Join("testdata", fmt.Sprintf("v%d", version))
+	for _, p := range samples {
 		t.Run(string(p.Type()), func(t *testing.T) {
 			seen[p.Type()] = true
 			e := sample(p)
+			e.Version = version
 			record, err := Encode(e)
 			require.NoError(t, err)
-			path := filepath.Join("testdata", "v1", string(p.Type())+".txt")
+			path := filepath.Join(dir, string(p.Type())+".txt")
 			if _, err := os.Stat(path); os.IsNotExist(err) && *update {
 				require.NoError(t, os.WriteFile(path, []byte(golden(t, e, record)), 0o644))
 			}
@@ -62,10 +88,10 @@ func TestGolden(t *testing.T) {
 			assert.Equal(t, e, back)
 		})
 	}
-	assert.Len(t, seen, len(types)-1, "a type without a sample")
-	files, err := filepath.Glob("testdata/v1/*")
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	assert.Len(t, files, len(seen), "a golden file without its type")
+	return seen
 }
 
 // TestRoundTrip: whatever an event holds, it reads back as it was; an element of the envelope that is not
@@ -79,7 +105,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		e := &Event{
-			Version: V1, Task: "t", Seq: 1, Time: rapid.Int64().Draw(t, "time"), Cause: rapid.Uint64().Draw(t, "cause"),
+			Version: Newest, Task: "t", Seq: 1, Time: rapid.Int64().Draw(t, "time"), Cause: rapid.Uint64().Draw(t, "cause"),
 			Actor: Actor{Kind: rapid.SampledFrom(actorKinds[1:]).Draw(t, "kind"), ID: text().Draw(t, "id")},
 			Step:  rapid.Int64Min(0).Draw(t, "step"), Attempt: rapid.Int64Min(0).Draw(t, "attempt"),
 			Principal: text().Draw(t, "principal"), Evidence: rapid.SliceOf(rapid.Uint64()).Draw(t, "evidence"),
@@ -118,7 +144,7 @@ func text() *rapid.Generator[string] {
 // TestEmptyPayloads: an event of every type of which nothing is known but that it happened.
 func TestEmptyPayloads(t *testing.T) {
 	for _, kind := range types[1:] {
-		e := &Event{Version: V1, Task: "t", Seq: 1, Actor: Actor{Kind: ActorHost}, Payload: New(kind.name)}
+		e := &Event{Version: Newest, Task: "t", Seq: 1, Actor: Actor{Kind: ActorHost}, Payload: New(kind.name)}
 		require.Equal(t, kind.name, e.Payload.Type())
 		record, err := Encode(e)
 		require.NoError(t, err)
@@ -152,7 +178,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ record, want string }{
 		"nothing":                  {"", "event 3 of task t: the record ends within the envelope"},
 		"not a record":             {hex.EncodeToString([]byte(`{"v":1}`)), "an element of the envelope has CBOR type 3, not 4"},
-		"newer version":            {"84021903e80102a0", "event 3 of task t: it has version 2, and this axishost reads up to 1"},
+		"newer version":            {"84031903e80102a0", "event 3 of task t: it has version 3, and this axishost reads up to 2"},
 		"version 0":                {"8400181a0102a0", "version 0 is none"},
 		"unknown type":             {"8401183c0102a0", "it has type 60, which version 1 does not have"},
 		"type 0":                   {"8401000102a0", "it has type 0"},
@@ -195,14 +221,14 @@ func TestDecodeRefuses(t *testing.T) {
 			assert.Contains(t, err.Error(), "event 3 of task t")
 		})
 	}
-	newer, _ := hex.DecodeString("84021903e80102a0")
+	newer, _ := hex.DecodeString("84031903e80102a0")
 	_, err := Decode("t", 3, newer)
 	require.ErrorIs(t, err, ErrVersion)
 }
 
 func TestEncodeRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Event){
-		"version 2 cannot be written": func(e *Event) { e.Version = 2 },
+		"version 3 cannot be written": func(e *Event) { e.Version = 3 },
 		`actor of kind "ghost"`:       func(e *Event) { e.Actor.Kind = "ghost" },
 		"step -1":                     func(e *Event) { e.Step = -1 },
 		`digest of arguments "AB"`:    func(e *Event) { e.Args = "AB" },

@@ -7,8 +7,10 @@ type Version int
 const (
 	// V1 is the first schema. A binary that knows less refuses it by number.
 	V1 Version = 1
+	// V2 pins the whole contract of a tool in TaskCreated, not only its name, schema and effect.
+	V2 Version = 2
 	// Newest is the version that is written.
-	Newest = V1
+	Newest = V2
 )
 
 // ActorKind says who made an event true.

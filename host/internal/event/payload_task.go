@@ -50,6 +50,19 @@ type ToolSpec struct {
 	Description string          `json:"description,omitempty" cbor:"2,keyasint,omitempty"`
 	Schema      json.RawMessage `json:"schema" cbor:"3,keyasint"`
 	Effect      string          `json:"effect" cbor:"4,keyasint,omitempty"`
+	// The rest is since V2. Reconcile, Compensate, Preview and Check tell which questions the tool answers.
+	Reconcile  bool `json:"reconcile,omitempty" cbor:"5,keyasint,omitempty"`
+	Compensate bool `json:"compensate,omitempty" cbor:"6,keyasint,omitempty"`
+	Preview    bool `json:"preview,omitempty" cbor:"7,keyasint,omitempty"`
+	Check      bool `json:"check,omitempty" cbor:"8,keyasint,omitempty"`
+	// Precondition is a JSON Schema of the arguments, Output of the result, Success of both.
+	Precondition json.RawMessage `json:"precondition,omitempty" cbor:"9,keyasint,omitempty"`
+	Output       json.RawMessage `json:"output_schema,omitempty" cbor:"10,keyasint,omitempty"`
+	Success      json.RawMessage `json:"success,omitempty" cbor:"11,keyasint,omitempty"`
+	// Resources are templates over the arguments: calls that name the same resource do not run together.
+	Resources []string `json:"resources,omitempty" cbor:"12,keyasint,omitempty"`
+	// Risk is what one call charges to the budget's risk.
+	Risk int64 `json:"risk,omitempty" cbor:"13,keyasint,omitempty"`
 }
 
 // Claimed says that a worker works on the task from here on. What an earlier one had under way is lost.
@@ -98,6 +111,24 @@ type TaskPartial struct {
 // TaskFailed ends a task that cannot reach its goal.
 type TaskFailed struct {
 	Reason string `json:"reason" cbor:"1,keyasint,omitempty"`
+}
+
+// since implements versioned.
+func (p *TaskCreated) since() Version {
+	for i := range p.Tools {
+		for j := range p.Tools[i].Tools {
+			if p.Tools[i].Tools[j].hasV2() {
+				return V2
+			}
+		}
+	}
+	return V1
+}
+
+// hasV2 tells whether any of the fields that V2 added is set.
+func (t *ToolSpec) hasV2() bool {
+	return t.Reconcile || t.Compensate || t.Preview || t.Check ||
+		len(t.Precondition)+len(t.Output)+len(t.Success)+len(t.Resources) > 0 || t.Risk != 0
 }
 
 func (*TaskCreated) Type() Type   { return TypeTaskCreated }

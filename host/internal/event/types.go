@@ -145,6 +145,15 @@ func fresh[T any, P interface {
 	return P(new(T))
 }
 
+// Types lists every type, by its number.
+func Types() []Type {
+	var out []Type
+	for _, t := range types[1:] {
+		out = append(out, t.name)
+	}
+	return out
+}
+
 // New gives an empty payload of a type; nil when there is no such type.
 func New(t Type) Payload {
 	if n := numbers[t]; n > 0 {

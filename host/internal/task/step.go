@@ -13,17 +13,26 @@ type State uint8
 const (
 	None State = iota
 	Proposed
+	AwaitingPermission
+	AwaitingApproval
+	Validating // arguments that an approver edited
 	Ready
 	Executing
+	Reconciling     // it may have happened: the tool is asked whether it has
+	AwaitingOutcome // the tool could not tell: a person looks
 	Observing
 	Failed
 	Denied
+	Expired   // nobody approved it in time
 	Closed    // done: its result was taken up
 	Cancelled // never begun, or cut off before anything had happened
 	stateCount
 )
 
-var stateNames = [stateCount]string{"none", "proposed", "ready", "executing", "observing", "failed", "denied", "done", "cancelled"}
+var stateNames = [stateCount]string{
+	"none", "proposed", "awaiting_permission", "awaiting_approval", "validating", "ready", "executing", "reconciling",
+	"awaiting_outcome", "observing", "failed", "denied", "expired", "done", "cancelled",
+}
 
 func (s State) String() string {
 	if s < stateCount {
@@ -36,15 +45,42 @@ func (s State) String() string {
 func (s State) Settled() bool { return s == Observing || s == Failed || s == Denied }
 
 // Over tells that nothing more can come of the step.
-func (s State) Over() bool { return s == Closed || s == Cancelled }
+func (s State) Over() bool { return s == Closed || s == Cancelled || s == Expired }
 
-// transitions is the table of the step machine.
+// Unsure tells that the step may have changed the world, and that nobody knows yet.
+func (s State) Unsure() bool { return s == Executing || s == Reconciling || s == AwaitingOutcome }
+
+// transitions is the table of the step machine. There is deliberately no way from executing by ToolUnknown to ready:
+// what may have happened is never simply done again.
 var transitions = map[State]map[event.Type]State{
-	None:      {event.TypeToolRequested: Proposed},
-	Proposed:  {event.TypeToolAuthorized: Ready, event.TypeStepDenied: Denied, event.TypeStepCancelled: Cancelled},
-	Ready:     {event.TypeToolStarted: Executing, event.TypeStepCancelled: Cancelled},
-	Executing: {event.TypeToolSucceeded: Observing, event.TypeToolFailed: Failed, event.TypeCancelAcknowledged: Cancelled},
-	Failed:    {event.TypeRetryScheduled: Ready, event.TypeObservationRecorded: Closed, event.TypeStepCancelled: Cancelled},
+	None: {event.TypeToolRequested: Proposed},
+	Proposed: {
+		event.TypeToolAuthorized: Ready, event.TypeApprovalRequested: AwaitingApproval, event.TypeStepDenied: Denied,
+		event.TypePermissionMissing: AwaitingPermission, event.TypeStepCancelled: Cancelled,
+	},
+	AwaitingPermission: {event.TypePermissionGranted: Proposed, event.TypeStepCancelled: Cancelled},
+	AwaitingApproval: {
+		event.TypeApprovalGranted: Ready, event.TypeApprovalEdited: Validating, event.TypeApprovalRejected: Denied,
+		event.TypeApprovalExpired: Expired, event.TypeStepCancelled: Cancelled,
+	},
+	Validating: {
+		event.TypeArgumentsValid: Ready, event.TypeArgumentsInvalid: AwaitingApproval, event.TypeStepCancelled: Cancelled,
+	},
+	Ready: {event.TypeToolStarted: Executing, event.TypeStepCancelled: Cancelled},
+	Executing: {
+		event.TypeToolSucceeded: Observing, event.TypeToolFailed: Failed, event.TypeToolUnknown: Reconciling,
+		event.TypeCancelAcknowledged: Cancelled, // or observing, or reconciling: see Next
+		event.TypeHostOperation:      Executing, event.TypeToolProgress: Executing,
+	},
+	Reconciling: {
+		event.TypeOperationAbsent: Ready, event.TypeOperationFound: Observing,
+		event.TypeReconcileInconclusive: Reconciling, // or awaiting_outcome
+		event.TypeReconcileStarted:      Reconciling, event.TypeHostOperation: Reconciling,
+	},
+	AwaitingOutcome: {event.TypeOperationFound: Observing, event.TypeOperationAbsent: Ready},
+	Failed: {
+		event.TypeRetryScheduled: Ready, event.TypeObservationRecorded: Closed, event.TypeStepCancelled: Cancelled,
+	},
 	Denied:    {event.TypeObservationRecorded: Closed},
 	Observing: {event.TypeObservationRecorded: Closed},
 }
@@ -69,13 +105,24 @@ type Step struct {
 	Attempt int64 // counts the starts
 	Request event.ToolRequested
 	Args    string // the digest of its canonical arguments
-	// Started is the sequence number of the event that started it, Settled of the one that settled it.
+	// Readied, Started and Settled are the sequence numbers of the events that last made it ready, started it and
+	// settled it.
+	Readied uint64
 	Started uint64
 	Settled uint64
+	// Due is when a step that waits goes on, in microseconds since the Unix epoch: ready, its next attempt;
+	// reconciling, the next probe. 0: at once.
+	Due int64
+	// Operations counts the outbound operations of the attempt that may change something and had begun.
+	Operations int64
+	// Tries counts the probes since the outcome became unknown; Probing tells that one is under way.
+	Tries   int64
+	Probing bool
 	// Succeeded tells that the last attempt did.
 	Succeeded bool
-	// Class is the class of the failure, where it failed.
-	Class string
+	// Class is the class of the failure, where it failed, and Unknown why its outcome was not known.
+	Class   string
+	Unknown string
 	// Fault is why the plugin failed, where that is what settled it.
 	Fault string
 
@@ -86,10 +133,19 @@ type Step struct {
 func (s *Step) Next(p event.Payload) (State, error) {
 	t := p.Type()
 	next, ok := transitions[s.State][t]
-	if a, cancelled := p.(*event.CancelAcknowledged); cancelled && !a.NothingHappened {
-		// Where it gave a result all the same it is observed. What is not known would be reconciled, which no tool
-		// that is offered needs.
-		next, ok = Observing, ok && a.Result != nil
+	switch p := p.(type) {
+	case *event.CancelAcknowledged:
+		switch {
+		case p.NothingHappened:
+		case p.Result != nil:
+			next = Observing
+		default:
+			next = Reconciling
+		}
+	case *event.ReconcileInconclusive:
+		if p.Next == 0 {
+			next = AwaitingOutcome
+		}
 	}
 	if !ok {
 		return s.State, &TransitionError{Step: s.ID, State: s.State, Event: t, Last: s.history()}
@@ -99,32 +155,77 @@ func (s *Step) Next(p event.Payload) (State, error) {
 
 // Apply moves the step by a durable event.
 func (s *Step) Apply(e *event.Event) error {
-	t := e.Payload.Type()
 	next, err := s.Next(e.Payload)
 	if err != nil {
 		return err
 	}
-	s.State = next
+	if s.State = next; next == Ready {
+		s.Readied = e.Seq
+	}
 	copy(s.last[:], s.last[1:])
-	s.last[len(s.last)-1] = t
+	s.last[len(s.last)-1] = e.Payload.Type()
 	switch p := e.Payload.(type) {
 	case *event.ToolRequested:
 		s.ID, s.Request, s.Args = e.Step, *p, e.Args
 	case *event.ToolStarted:
-		s.Started, s.Attempt, s.Fault = e.Seq, e.Attempt, ""
+		s.Started, s.Attempt, s.Due, s.Operations = e.Seq, e.Attempt, 0, 0
+		s.Fault, s.Class = "", ""
+	case *event.RetryScheduled:
+		s.Due = p.At
+	case *event.HostOperation:
+		s.count(p)
+	case *event.StepDenied, *event.ApprovalRejected, *event.ApprovalExpired, *event.StepCancelled:
+		s.Settled = e.Seq
+	default:
+		s.applyOutcome(e)
+	}
+	return nil
+}
+
+// count keeps how many operations of the attempt may have changed something. One that failed before anything was sent
+// has not. A probe's are not counted.
+func (s *Step) count(p *event.HostOperation) {
+	switch {
+	case !p.Write || s.State != Executing:
+	case p.State == event.OperationBegun:
+		s.Operations++
+	case p.State == event.OperationFailed && p.Sent == 0:
+		s.Operations--
+	}
+}
+
+// applyOutcome takes what an event says of how the call ended.
+func (s *Step) applyOutcome(e *event.Event) {
+	switch p := e.Payload.(type) {
+	case *event.ToolSucceeded:
+		s.Settled, s.Succeeded = e.Seq, true
 	case *event.ToolFailed:
 		s.Settled, s.Class = e.Seq, p.Class
 		if p.Fault {
 			s.Fault = p.Reason
 		}
-	case *event.ToolSucceeded:
-		s.Settled, s.Succeeded = e.Seq, true
 	case *event.CancelAcknowledged:
+		if s.State == Reconciling {
+			s.unsure("it was cut off")
+			return
+		}
 		s.Settled, s.Succeeded = e.Seq, p.Result != nil
-	case *event.StepDenied:
-		s.Settled = e.Seq
+	case *event.ToolUnknown:
+		s.unsure(p.Reason)
+	case *event.ReconcileStarted:
+		s.Tries, s.Probing, s.Due = p.Try, true, 0
+	case *event.ReconcileInconclusive:
+		s.Tries, s.Probing, s.Due = p.Try, false, p.Next
+	case *event.OperationFound:
+		s.Settled, s.Succeeded, s.Probing = e.Seq, true, false
+	case *event.OperationAbsent:
+		s.Probing, s.Due = false, 0
 	}
-	return nil
+}
+
+// unsure notes why the outcome is not known, from where probes are counted.
+func (s *Step) unsure(why string) {
+	s.Unknown, s.Tries, s.Probing, s.Due = why, 0, false, 0
 }
 
 func (s *Step) history() []event.Type {
