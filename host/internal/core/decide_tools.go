@@ -157,6 +157,17 @@ func (d *draft) settled(e *event.Event) error {
 	return d.closeBatch()
 }
 
+// running counts the calls and probes under way. A step that waits for its next probe takes no place.
+func running(steps []task.Step) int64 {
+	n := int64(0)
+	for i := range steps {
+		if s := &steps[i]; s.State == task.Executing || (s.State == task.Reconciling && s.Probing) {
+			n++
+		}
+	}
+	return n
+}
+
 // startSteps starts the steps that wait, in call order, as many as may run at once, and tells whether any is still
 // open after that. cause is the event that made room; 0: each is caused by what made it ready.
 func (d *draft) startSteps(cause uint64) (open bool, err error) {
@@ -164,12 +175,7 @@ func (d *draft) startSteps(cause uint64) (open bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	running := int64(0)
-	for i := range steps {
-		if steps[i].State == task.Executing || steps[i].State == task.Reconciling {
-			running++
-		}
-	}
+	running := running(steps)
 	for i := range steps {
 		step := &steps[i]
 		open = open || (!step.State.Settled() && !step.State.Over())

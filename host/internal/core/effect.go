@@ -131,7 +131,7 @@ func (s *State) pendingSteps(executing func(*task.Step) Effect) []Effect {
 				Step: step.ID, Attempt: step.Attempt, Try: step.Tries, Tool: step.Request.Tool,
 				Arguments: effective(&step.Request), OperationID: step.Request.OperationID,
 			})
-		case (step.State == task.Reconciling || step.State == task.Ready) && step.Due != 0 && (due == 0 || step.Due < due):
+		case s.waits(step) && (due == 0 || step.Due < due):
 			due = step.Due
 		}
 	}
@@ -139,6 +139,18 @@ func (s *State) pendingSteps(executing func(*task.Step) Effect) []Effect {
 		effects = append(effects, SetTimer{At: due})
 	}
 	return effects
+}
+
+// waits tells whether a step goes on when its time has come. One that is ready needs a place as well: when one becomes
+// free is told by what frees it, and a timer would only fire again and again.
+func (s *State) waits(step *task.Step) bool {
+	switch {
+	case step.Due == 0:
+		return false
+	case step.State == task.Ready:
+		return running(s.steps) < s.config.Limits.ParallelTools
+	}
+	return step.State == task.Reconciling
 }
 
 // awaited gives the first step whose outcome a person has to find out, where nothing else can go on; nil when

@@ -60,6 +60,7 @@ func (w *world) requireEnded() {
 		require.ErrorIs(w.t, err, ErrEnded)
 	}
 	require.Error(w.t, Evolve(w.state, &event.Event{Task: "01t", Seq: w.state.Seq() + 1, Payload: &event.Claimed{Fence: 99}}))
+	require.NoError(w.t, reduce(w.log))
 	for operation, n := range w.effects {
 		require.Equal(w.t, 1, n, "operation %s happened more than once", operation)
 	}
@@ -155,8 +156,10 @@ func (w *world) step() {
 		}
 		w.feed(ToolCancelled(e))
 	case SetTimer:
-		w.now = e.At
+		w.now = max(w.now, e.At)
+		before := w.state.Seq()
 		w.feed(TimerFired{})
+		require.Greater(w.t, w.state.Seq(), before, "a timer that fires and changes nothing fires for ever")
 	case Advance:
 		w.feed(Advanced{})
 	}
