@@ -59,6 +59,10 @@ func (r *run) consult(ctx context.Context) core.Input {
 			return core.RecipeAnswered{Answers: answers, Misfits: r.misfits(ctx, r.state.Unjudged(), answers)}
 		}
 		for _, q := range questions {
+			if q.Hook == core.HookGoal {
+				answers = append(answers, r.plugins.goal.ask(ctx, string(q.Input)))
+				continue
+			}
 			answer := event.Answer{Hook: string(q.Hook), Call: q.Call}
 			got, err := r.plugins.recipe.Hook(ctx, q.Hook, q.Input)
 			switch {

@@ -96,8 +96,10 @@ var ErrInterrupted = errors.New("interrupted")
 // StoppedError says that a task has halted before its end, and why. It can be resumed.
 type StoppedError struct {
 	Task string
-	// Plugin tells that a plugin failed; otherwise it was the model or its endpoint.
+	// Plugin tells that a plugin failed; otherwise it was the model or its endpoint, unless Step is set.
 	Plugin bool
+	// Step is which step waits for a person to find out whether it happened; 0: none.
+	Step   int64
 	Reason string
 }
 

@@ -215,7 +215,7 @@ func (r *run) end() (*Result, error) {
 	case stop == nil:
 		return result(r.id, r.state), errors.New("task " + r.id + " has nothing left to do and has not ended: this is a bug in axishost")
 	}
-	why := &StoppedError{Task: r.id, Plugin: stop.Kind == core.StopPlugin, Reason: stop.Reason}
+	why := &StoppedError{Task: r.id, Plugin: stop.Kind == core.StopPlugin, Step: stop.Step, Reason: stop.Reason}
 	if r.endpoint != "" {
 		why.Reason = strings.Replace(why.Reason, theEndpoint, theEndpoint+" "+r.endpoint, 1)
 	}

@@ -27,6 +27,7 @@ type loaded struct {
 	byTool  map[string]*plugins.Plugin
 	schemas map[string]*jsonschema.Schema // of arguments, by tool
 	all     []*plugins.Plugin
+	goal    *goal
 }
 
 func (l *loaded) close() {
@@ -98,6 +99,10 @@ func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*pl
 	if err != nil {
 		return nil, err
 	}
+	goal, err := newGoal(config.Goal)
+	if err != nil {
+		return nil, err
+	}
 	compiled := make([]*plugins.Plugin, len(inspections))
 	errs := make([]error, len(inspections))
 	var wg sync.WaitGroup
@@ -113,7 +118,7 @@ func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*pl
 		wg.Go(func() { compiled[n], errs[n] = plugins.Load(ctx, i, opts) })
 	}
 	wg.Wait()
-	l := &loaded{byTool: map[string]*plugins.Plugin{}, schemas: schemas}
+	l := &loaded{byTool: map[string]*plugins.Plugin{}, schemas: schemas, goal: goal}
 	for n, p := range compiled {
 		if p == nil {
 			continue

@@ -69,7 +69,7 @@ func TestMergeRefuses(t *testing.T) {
 		"in another section":   {`max_turns: 3`, "f: unknown key max_turns; did you mean conversation.max_turns?"},
 		"typo and misplaced":   {`limits: {max_tuns: 3}`, "f: unknown key limits.max_tuns; did you mean conversation.max_turns?"},
 		"that forges a line":   {`"a\nb: c\e": 3`, `f: unknown key "a\nb: c\x1b"; did you mean argument_repair.aliases?`},
-		"empty":                {`"": 3`, `f: unknown key ""; did you mean model.name?`},
+		"empty":                {`"": 3`, `f: unknown key ""; did you mean goal?`},
 		"not served":           {`budget: {tokens: 3}`, "f: key budget is not served by this version of axishost; remove it"},
 		"text for a number":    {`conversation: {max_turns: many}`, `f: conversation.max_turns must be a whole number or null; it is the text "many"`},
 		"fraction":             {`limits: {parallel_tools: 1.5}`, "f: limits.parallel_tools must be a whole number; it is 1.5"},
@@ -88,7 +88,7 @@ func TestMergeRefuses(t *testing.T) {
 		"bad template":         {`conversation: {user_prompt_template: "{x}"}`, `f: conversation.user_prompt_template: "{x}": only {task} may stand in braces; write {{ and }} for braces`},
 		"bad choice":           {`conversation: {format_error: {strategy: cry}}`, `f: conversation.format_error.strategy "cry" must be ignore, reprompt or rollback`},
 		"several":              {`{limits: {model_retries: -1, parallel_tools: 0}}`, "f: limits.parallel_tools must be 1 to 64; it is 0\nf: limits.model_retries must be 0 to 100; it is -1"},
-		"several wrong things": {`{x: 1, model: {name: 2}}`, "f: model.name must be a text; it is 2\nf: unknown key x; did you mean model.name?"},
+		"several wrong things": {`{x: 1, model: {name: 2}}`, "f: model.name must be a text; it is 2\nf: unknown key x; did you mean goal?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Merge(fromYAML(t, "g", `conversation: {max_turns: 5}`), fromYAML(t, "f", test.yaml))
@@ -213,7 +213,7 @@ func TestFromAssignments(t *testing.T) {
 	for assignment, want := range map[string]string{
 		"model=m":        `--set: model must be a map; it is the text "m"`,
 		"model.name.x=m": "--set: model.name must be a text; it is a map",
-		"a..b=1":         "--set: unknown key a; did you mean model.name?",
+		"a..b=1":         "--set: unknown key a; did you mean goal?",
 	} {
 		s, err := FromAssignments("--set", []string{assignment}, yamlValue)
 		require.NoError(t, err)

@@ -22,6 +22,8 @@ type Config struct {
 	Compaction CompactionConfig `json:"compaction"`
 	// Repair says how arguments that do not fit are repaired.
 	Repair repair.Config `json:"argument_repair"`
+	// Goal says what an answer has to be for the task to have succeeded.
+	Goal GoalConfig `json:"goal,omitzero"`
 }
 
 // CompactionConfig says when and how older messages are replaced by a summary that the model writes.
@@ -167,7 +169,7 @@ func (c *Config) Validate() error {
 			problems = append(problems, fmt.Errorf("limits.%s must be %d to %d; it is %d", l.key, l.min, l.max, l.value))
 		}
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, c.Goal.validate())...)
 }
 
 // decodeConfig reads a pinned configuration.

@@ -20,7 +20,7 @@ const (
 // recipeAnswered takes the answers of a consultation: about how to begin, or about the reply.
 func (d *draft) recipeAnswered(in RecipeAnswered) error {
 	s := d.s
-	if s.created.Recipe == nil {
+	if s.created.Recipe == nil && len(s.config.Goal.Predicates()) == 0 {
 		return errors.New("the task has no recipe")
 	}
 	d.misfits = in.Misfits
@@ -35,8 +35,12 @@ func (d *draft) recipeAnswered(in RecipeAnswered) error {
 	case !outcomes && !planning:
 		return nil
 	}
-	e := d.emit(&event.RecipeConsulted{Digest: s.created.Recipe.Digest, Answers: in.Answers}, cause)
-	e.Actor, e.Actor.ID = recipeActor, s.created.Recipe.Name
+	consulted := &event.RecipeConsulted{Answers: in.Answers}
+	e := d.emit(consulted, cause)
+	if s.created.Recipe != nil {
+		consulted.Digest = s.created.Recipe.Digest
+		e.Actor, e.Actor.ID = recipeActor, s.created.Recipe.Name
+	}
 	switch {
 	case haltingFault(in.Answers) != nil:
 		return nil
@@ -108,7 +112,7 @@ func (d *draft) judge(reply *event.ModelReplied, of uint64, answers []event.Answ
 	d.record(decision, cause)
 	decided := d.seq
 	if v := op.Answers.Verdict; v != nil && !v.Verified {
-		evidence := verifyOutput(answered(answers, abi.HookVerify)).Evidence
+		_, evidence := d.s.proof(answers)
 		d.emit(&event.GoalRejected{Reason: v.Reason, Evidence: evidence}, decided)
 	}
 	switch decision.Stage.Action() {
@@ -162,8 +166,7 @@ func (d *draft) end(decision *conv.Decision, reply *event.ModelReplied, answers 
 	default:
 		goal := &event.GoalVerified{Verified: event.VerifiedNone}
 		if v != nil {
-			goal.Verified = event.VerifiedRecipe
-			goal.Evidence = verifyOutput(answered(answers, abi.HookVerify)).Evidence
+			goal.Verified, goal.Evidence = d.s.proof(answers)
 		}
 		proof := d.emit(goal, cause).Seq
 		d.emit(&event.TaskSucceeded{Answer: answer, Verified: goal.Verified, Source: source}, proof)

@@ -153,6 +153,17 @@ func (s *State) waits(step *task.Step) bool {
 	return step.State == task.Reconciling
 }
 
+// Awaited gives the steps whose outcome a person has to find out.
+func (s *State) Awaited() []int64 {
+	var ids []int64
+	for i := range s.steps {
+		if s.steps[i].State == task.AwaitingOutcome {
+			ids = append(ids, s.steps[i].ID)
+		}
+	}
+	return ids
+}
+
 // awaited gives the first step whose outcome a person has to find out, where nothing else can go on; nil when
 // there is none.
 func (s *State) awaited() *task.Step {

@@ -69,12 +69,8 @@ func Questions(s *State, reply *event.ModelReplied, answers []event.Answer) []Qu
 	if decision.Info.DirectAnswer == nil && s.wants(abi.HookFinalOutput, answers) {
 		return []Question{{Hook: abi.HookFinalOutput, Input: encode(abi.FinalInput{Messages: s.messages(&reply.Message)})}}
 	}
-	if answer, _ := finalAnswer(decision, reply, answers); answer != "" && s.wants(abi.HookVerify, answers) {
-		evidence := s.evidence
-		if evidence == nil {
-			evidence = []abi.Evidence{}
-		}
-		return []Question{{Hook: abi.HookVerify, Input: encode(abi.VerifyInput{Task: s.created.Goal, Answer: answer, Evidence: evidence})}}
+	if answer, _ := finalAnswer(decision, reply, answers); answer != "" {
+		return s.predicateQuestions(answer, answers)
 	}
 	return nil
 }
@@ -196,28 +192,6 @@ func replyOp(reply *event.ModelReplied, of uint64, answers []event.Answer, withV
 		op.Answers.Verdict = verdict(answers)
 	}
 	return op
-}
-
-// verdict gives what verify said; nil when it was not asked or did not decide. A verify that failed has not
-// verified anything.
-func verdict(answers []event.Answer) *conv.Verdict {
-	a := answered(answers, abi.HookVerify)
-	switch {
-	case a == nil || (!a.Decided && a.Fault == ""):
-		return nil
-	case a.Fault != "":
-		return &conv.Verdict{Reason: "the answer could not be checked: " + a.Fault}
-	}
-	v := verifyOutput(a)
-	return &conv.Verdict{Verified: v.Verified, Reason: v.Reason}
-}
-
-func verifyOutput(a *event.Answer) abi.VerifyOutput {
-	var v abi.VerifyOutput
-	if a != nil && a.Decided && json.Unmarshal([]byte(a.Output), &v) != nil {
-		return abi.VerifyOutput{}
-	}
-	return v
 }
 
 // encode encodes a message of the ABI.

@@ -77,7 +77,7 @@ type GoalVerified struct {
 	Evidence json.RawMessage `json:"evidence,omitempty" cbor:"2,keyasint,omitempty"`
 }
 
-// What verified an answer.
+// What verified an answer: none, or what was asked, joined by "+": schema, match, equals, recipe.
 const (
 	VerifiedNone   = "none"
 	VerifiedRecipe = "recipe"
