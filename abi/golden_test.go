@@ -68,7 +68,8 @@ func goldens() map[string]any {
 		"repair-input": abi.RepairInput{
 			Tool: "calc", Schema: json.RawMessage(`{"type":"object"}`), Arguments: `{"expression": "17*23"`,
 		},
-		"manifest": fullManifest(),
+		"manifest":       fullManifest(),
+		"manifest-write": writingManifest(),
 		"manifest-small": abi.Manifest{
 			ABI: abi.ManifestVersion{Major: 1}, Name: "plain", Version: "0.1.0", Kind: abi.KindRecipe,
 		},
@@ -89,6 +90,23 @@ func fullManifest() abi.Manifest {
 		Requires:     []abi.Operation{abi.OpConfig},
 		Optional:     []abi.Operation{abi.OpClockNow},
 		Limits:       abi.Limits{MemoryBytes: 32 << 20, OutputBytes: 4096},
+	}
+}
+
+func writingManifest() abi.Manifest {
+	return abi.Manifest{
+		ABI: abi.ManifestVersion{Major: 1}, Name: "ledger", Version: "0.1.0", Kind: abi.KindTools,
+		Tools: []abi.ToolSpec{{
+			Name: "append", Description: "Appends.", InputSchema: json.RawMessage(`{"type":"object"}`), Effect: abi.EffectWrite,
+			Reconcile: true, Compensate: true, Preview: true, Check: true,
+			Precondition: json.RawMessage(`{"required":["text"]}`),
+			OutputSchema: json.RawMessage(`{"type":"object"}`),
+			Success:      json.RawMessage(`{"required":["result"]}`),
+			Resources:    []string{"ledger:{name}", "file:{target.path}"},
+			Risk:         10, Cost: abi.Cost{MoneyMicros: 1500, Tokens: 200},
+		}},
+		Requires: []abi.Operation{abi.OpHTTPFetch},
+		Caps:     abi.Caps{HTTP: []string{"api.example.com", "127.0.0.1:8080"}},
 	}
 }
 
@@ -137,7 +155,7 @@ func TestEveryMessageHasAGolden(t *testing.T) {
 	for _, value := range goldens() {
 		cover(reflect.TypeOf(value))
 	}
-	for _, file := range []string{"message.go", "manifest.go"} {
+	for _, file := range []string{"message.go", "manifest.go", "toolspec.go"} {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		ast.Inspect(parsed, func(n ast.Node) bool {

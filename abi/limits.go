@@ -48,6 +48,15 @@ const (
 	MaxToolMillis = 3_600_000
 	// MaxNameBytes bounds the name of a plugin and of a tool (64 is the model protocol's own limit).
 	MaxNameBytes = 64
+	// MaxResources bounds the resource templates of a tool, and the resources that a preview names: a step waits
+	// for each of them.
+	MaxResources = 16
+	// MaxResourceBytes bounds a resource's template and its name: a path, or an address.
+	MaxResourceBytes = 1024
+	// MaxRisk is the riskiest that a tool can say it is: a scale that the operator's budget is counted on.
+	MaxRisk = 1000
+	// MaxCost bounds each part of a tool's cost, so that sums of them cannot overflow.
+	MaxCost = 1_000_000_000_000
 	// PageBytes is the size of a page of linear memory.
 	PageBytes = 64 << 10
 )

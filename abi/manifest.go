@@ -19,17 +19,6 @@ const (
 	KindBoth   Kind = "both"
 )
 
-// Effect says what running a tool twice would do to the world.
-type Effect string
-
-// The effects of a tool.
-const (
-	EffectPure       Effect = "pure"       // computes, and touches nothing
-	EffectRead       Effect = "read"       // looks at the world
-	EffectIdempotent Effect = "idempotent" // may repeat with the same operation id
-	EffectWrite      Effect = "write"      // changes the world each time it runs
-)
-
 // ManifestVersion is the ABI that a plugin was made for.
 type ManifestVersion struct {
 	Major int `json:"major"`
@@ -45,7 +34,7 @@ type Manifest struct {
 	Description string          `json:"description,omitempty"`
 	License     string          `json:"license,omitempty"`
 	Kind        Kind            `json:"kind"`
-	// Hooks is authoritative: an exported hook that is not listed here is never called. tool_call is
+	// Hooks is authoritative: an exported hook that is not listed here is never called. Those of tools are
 	// implied by Tools and need not be listed.
 	Hooks []Hook     `json:"hooks,omitempty"`
 	Tools []ToolSpec `json:"tools,omitempty"`
@@ -57,25 +46,8 @@ type Manifest struct {
 	// Requires are operations without which the plugin is refused; Optional ones it can do without.
 	Requires []Operation `json:"requires,omitempty"`
 	Optional []Operation `json:"optional,omitempty"`
+	Caps     Caps        `json:"caps,omitzero"`
 	Limits   Limits      `json:"limits,omitzero"`
-}
-
-// ToolSpec declares one tool.
-type ToolSpec struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"input_schema"`
-	Effect      Effect          `json:"effect"`
-	// TimeoutMillis bounds one call; 0 is DefaultToolMillis.
-	TimeoutMillis int64 `json:"timeout_ms,omitempty"`
-}
-
-// Millis is how long one call may take, in milliseconds.
-func (t *ToolSpec) Millis() int64 {
-	if t.TimeoutMillis > 0 {
-		return t.TimeoutMillis
-	}
-	return DefaultToolMillis
 }
 
 // Limits are what a plugin asks for; 0 is the default. The operator's configuration can lower them.
@@ -84,18 +56,35 @@ type Limits struct {
 	OutputBytes int64 `json:"output_bytes,omitempty"`
 }
 
-// HasHook tells whether the manifest declares h, tool_call being implied by tools.
+// HasHook tells whether the manifest declares h, be it by a tool that answers it.
 func (m *Manifest) HasHook(h Hook) bool {
-	return slices.Contains(m.Hooks, h) || (h == HookToolCall && len(m.Tools) > 0)
+	return slices.Contains(m.Hooks, h) || m.answers(h)
 }
 
-// DeclaredHooks lists the hooks of the manifest, tool_call included where it is implied.
+// DeclaredHooks lists the hooks of the manifest, and behind them those that its tools imply.
 func (m *Manifest) DeclaredHooks() []Hook {
 	hooks := slices.Clone(m.Hooks)
-	if len(m.Tools) > 0 && !slices.Contains(hooks, HookToolCall) {
-		hooks = append(hooks, HookToolCall)
+	for _, info := range Hooks() {
+		if m.answers(info.Name) && !slices.Contains(hooks, info.Name) {
+			hooks = append(hooks, info.Name)
+		}
 	}
 	return hooks
+}
+
+// Tool finds a tool by its name; nil when the manifest declares none of that name.
+func (m *Manifest) Tool(name string) *ToolSpec {
+	for i := range m.Tools {
+		if m.Tools[i].Name == name {
+			return &m.Tools[i]
+		}
+	}
+	return nil
+}
+
+// answers tells whether a tool answers h.
+func (m *Manifest) answers(h Hook) bool {
+	return slices.ContainsFunc(m.Tools, func(t ToolSpec) bool { return t.Answers(h) })
 }
 
 // ParseManifest decodes a manifest section and validates it. The error of a manifest that was read but is
@@ -154,6 +143,7 @@ func (m *Manifest) Validate() error {
 	if m.Conversation != nil && m.Kind == KindTools {
 		add("conversation belongs to a recipe, and kind is tools")
 	}
+	m.Caps.validate(add)
 	m.validateLimits(add)
 	return errors.Join(problems...)
 }
@@ -172,6 +162,8 @@ func (m *Manifest) validateHooks(add addProblem) {
 			add("hook %q belongs to tools, and kind is recipe", h)
 		case !info.Tool && m.Kind == KindTools:
 			add("hook %q belongs to a recipe, and kind is tools", h)
+		case info.Tool && len(m.Tools) > 0 && !m.answers(h):
+			add("hook %q is declared, and no tool has %s", h, strings.TrimPrefix(string(h), "tool_"))
 		}
 	}
 	operations := slices.Concat(m.Requires, m.Optional)
@@ -193,23 +185,13 @@ func (m *Manifest) validateTools(add addProblem) {
 		add("kind is %s, and no tool is declared", m.Kind)
 	}
 	seen := map[string]bool{}
-	for _, t := range m.Tools {
-		if !validName(t.Name) {
-			add("tool name %q must be 1 to %d of a-z 0-9 _ -", clip(t.Name), MaxNameBytes)
-		}
+	for i := range m.Tools {
+		t := &m.Tools[i]
 		if seen[t.Name] {
 			add("tool %q is declared twice", clip(t.Name))
 		}
 		seen[t.Name] = true
-		if !isObject(t.InputSchema) {
-			add("tool %q: input_schema must be an object", clip(t.Name))
-		}
-		if !slices.Contains([]Effect{EffectPure, EffectRead, EffectIdempotent, EffectWrite}, t.Effect) {
-			add("tool %q: effect %q must be pure, read, idempotent or write", clip(t.Name), clip(string(t.Effect)))
-		}
-		if t.TimeoutMillis < 0 || t.TimeoutMillis > MaxToolMillis {
-			add("tool %q: timeout_ms must be 0 to %d", clip(t.Name), MaxToolMillis)
-		}
+		t.validate(add)
 	}
 }
 

@@ -73,6 +73,7 @@ func TestValidate(t *testing.T) {
 		{"hooks", `["refuse"]`, `hook "refuse" is not in ABI 1.0-rc`},
 		{"hooks", `["refusal", "start", "refusal"]`, `hook "refusal" is declared twice`},
 		{"hooks", `["plan"]`, ""},
+		{"hooks", `["tool_check"]`, `hook "tool_check" is declared, and no tool has check`},
 		{"tools", `[]`, "kind is both, and no tool is declared"},
 		{"tools", `[` + tool + `, ` + tool + `]`, `tool "t" is declared twice`},
 		{"tools", `[{"name": "T", "input_schema": {}, "effect": "pure"}]`, `tool name "T" must be 1 to 64 of a-z 0-9 _ -`},
@@ -88,6 +89,22 @@ func TestValidate(t *testing.T) {
 			"tools", `[{"name": "t", "input_schema": {}, "effect": "pure", "timeout_ms": 3600001}]`,
 			`tool "t": timeout_ms must be 0 to 3600000`,
 		},
+		{"tools", toolWith(`"reconcile": 1`), "tools.reconcile cannot be a JSON number"},
+		{"tools", toolWith(`"precondition": true`), `tool "t": precondition must be an object`},
+		{"tools", toolWith(`"output_schema": null`), `tool "t": output_schema must be an object`},
+		{"tools", toolWith(`"success": []`), `tool "t": success must be an object`},
+		{"tools", toolWith(`"precondition": {}, "output_schema": {}, "success": {"type": "object"}`), ""},
+		{"tools", toolWith(`"resources": ["file:{path}", "all"], "risk": 1000`), ""},
+		{"tools", toolWith(`"resources": ["file:{path"]`), `tool "t": resource "file:{path": a { has no } after it`},
+		{"tools", toolWith(`"resources": [` + strings.Repeat(`"a",`, 16) + `"a"]`), `tool "t": 17 resources are over the limit of 16`},
+		{"tools", toolWith(`"risk": -1`), `tool "t": risk must be 0 to 1000`},
+		{"tools", toolWith(`"risk": 1001`), `tool "t": risk must be 0 to 1000`},
+		{"tools", toolWith(`"cost": {"money_micros": 1000000000000, "tokens": 1000000000000}`), ""},
+		{"tools", toolWith(`"cost": {"money_micros": -1}`), `tool "t": cost.money_micros must be 0 to 1000000000000`},
+		{"tools", toolWith(`"cost": {"tokens": 1000000000001}`), `tool "t": cost.tokens must be 0 to 1000000000000`},
+		{"caps", `{"http": ["api.example.com", "127.0.0.1:8080", "localhost:65535"]}`, ""},
+		{"caps", `{"http": ["a.example", "a.example"]}`, `caps.http: "a.example" is named twice`},
+		{"caps", `{"later": true}`, ""},
 		{"conversation", `[]`, "conversation must be an object"},
 		{"conversation", `{"max_turns": 3}`, ""},
 		{"config_schema", `"none"`, "config_schema must be an object"},
@@ -151,6 +168,44 @@ func TestValidateReportsEverything(t *testing.T) {
 		`tool "": input_schema must be an object`,
 		`tool "": effect "" must be pure, read, idempotent or write`,
 	}, "\n"))
+}
+
+func TestValidateHosts(t *testing.T) {
+	long := strings.Repeat(strings.Repeat("a", 62)+".", 4)
+	for _, host := range []string{
+		"", "https://example.com", "example.com/path", "Example.com", "*.example.com", "a b", "a..b", ".a", "a.", "-a.b", "a-.b",
+		"a:", "a:0", "a:080", "a:65536", "a:1:2", "a:-1", "[::1]:80", "user@example.com", "é.example", long + "ab",
+	} {
+		section := manifestWith(t, "both", "caps", `{"http": ["`+host+`"]}`)
+		_, err := abi.ParseManifest(section)
+		assert.ErrorContains(t, err, "must be a host in lower case, such as api.example.com or 127.0.0.1:8080", host)
+	}
+	_, err := abi.ParseManifest(manifestWith(t, "both", "caps", `{"http": ["`+long+`a"]}`))
+	assert.NoError(t, err, "253 bytes")
+}
+
+// TestImpliedHooks: what a tool answers is a hook of the plugin, listed or not.
+func TestImpliedHooks(t *testing.T) {
+	m, err := abi.ParseManifest(manifestWith(t, "tools", "tools", `[`+tool+`, {"name": "u", "input_schema": {}, "effect": "write",
+		"check": true, "reconcile": true}]`))
+	require.NoError(t, err)
+	assert.Equal(t, []abi.Hook{abi.HookToolCall, abi.HookToolReconcile, abi.HookToolCheck}, m.DeclaredHooks())
+	assert.True(t, m.HasHook(abi.HookToolReconcile))
+	assert.False(t, m.HasHook(abi.HookToolPreview))
+	assert.True(t, m.Tool("u").Answers(abi.HookToolCheck))
+	assert.False(t, m.Tool("u").Answers(abi.HookToolCompensate))
+	assert.False(t, m.Tool("u").Answers(abi.HookRefusal))
+	assert.False(t, m.Tool("t").Answers(abi.HookToolCheck))
+	assert.Nil(t, m.Tool("v"))
+
+	m.Hooks = []abi.Hook{abi.HookToolCheck}
+	require.NoError(t, m.Validate())
+	assert.Equal(t, []abi.Hook{abi.HookToolCheck, abi.HookToolCall, abi.HookToolReconcile}, m.DeclaredHooks())
+}
+
+// toolWith is a list of one tool with that field.
+func toolWith(field string) string {
+	return `[{"name": "t", "input_schema": {}, "effect": "pure", ` + field + `}]`
 }
 
 // manifestWith makes a valid manifest of a kind with one field set to value.

@@ -129,6 +129,9 @@ func TestSpecLimits(t *testing.T) {
 	assert.Contains(t, fields, "(0 to "+limits["MaxMemoryBytes"]+")")
 	assert.Contains(t, fields, "(0 to "+limits["MaxOutputBytes"]+")")
 	assert.Contains(t, row(t, text, "`timeout_ms`"), "0 to "+limits["MaxToolMillis"]+"; 0 is "+limits["DefaultToolMillis"])
+	for field, name := range map[string]string{"risk": "MaxRisk", "cost": "MaxCost"} {
+		assert.Contains(t, row(t, text, "`"+field+"`"), "0 to "+limits[name]+" (`"+name+"`)")
+	}
 	for name, value := range limits {
 		for _, stated := range regexp.MustCompile("([0-9]+)[^0-9|\n]*\\(`"+name+"`\\)").FindAllStringSubmatch(text, -1) {
 			assert.Equal(t, value, stated[1], "%s in the text", name)
