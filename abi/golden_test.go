@@ -68,6 +68,31 @@ func goldens() map[string]any {
 		"repair-input": abi.RepairInput{
 			Tool: "calc", Schema: json.RawMessage(`{"type":"object"}`), Arguments: `{"expression": "17*23"`,
 		},
+		"reconcile-input": abi.ReconcileInput{
+			Tool: "append", Arguments: json.RawMessage(`{"text":"a"}`), OperationID: "op-1", Try: 2,
+		},
+		"reconcile-found": abi.ReconcileOutput{
+			Status: abi.ReconcileFound, Result: "line 7", Evidence: json.RawMessage(`{"line":7}`), Reason: "the ledger has op-1",
+		},
+		"reconcile-absent": abi.ReconcileOutput{Status: abi.ReconcileAbsent, Reason: "the ledger refuses op-1 from now on"},
+		"reconcile-inconclusive": abi.ReconcileOutput{
+			Status: abi.ReconcileInconclusive, Reason: "the ledger does not answer", RetryAfterMillis: 2000,
+		},
+		"compensate-input": abi.CompensateInput{
+			Tool: "append", Arguments: json.RawMessage(`{"text":"a"}`), OperationID: "op-1", CompensationID: "undo-1",
+			Result: "line 7", Evidence: json.RawMessage(`{"line":7}`),
+		},
+		"preview-input": abi.PreviewInput{Tool: "append", Arguments: json.RawMessage(`{"text":" a"}`)},
+		"preview-output": abi.PreviewOutput{
+			Arguments: json.RawMessage(`{"text":"a"}`), Impact: "Adds a line to the ledger.", Reversible: abi.ReversibleYes,
+			Resources: []string{"ledger:main"},
+		},
+		"preview-output-small": abi.PreviewOutput{Reversible: abi.ReversibleUnknown},
+		"check-before":         abi.CheckInput{Tool: "append", Stage: abi.CheckBefore, Arguments: json.RawMessage(`{"text":"a"}`)},
+		"check-after":          abi.CheckInput{Tool: "append", Stage: abi.CheckAfter, Arguments: json.RawMessage(`{"text":"a"}`), Result: "line 7"},
+		"check-ok":             abi.CheckResult{OK: true},
+		"check-no":             abi.CheckResult{Reason: "the ledger is closed"},
+
 		"manifest":       fullManifest(),
 		"manifest-write": writingManifest(),
 		"manifest-small": abi.Manifest{
@@ -155,7 +180,7 @@ func TestEveryMessageHasAGolden(t *testing.T) {
 	for _, value := range goldens() {
 		cover(reflect.TypeOf(value))
 	}
-	for _, file := range []string{"message.go", "manifest.go", "toolspec.go"} {
+	for _, file := range []string{"message.go", "toolhooks.go", "manifest.go", "toolspec.go"} {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		ast.Inspect(parsed, func(n ast.Node) bool {

@@ -37,8 +37,14 @@ func CheckOutput(h Hook, output []byte) error {
 		return decodes(output, &map[string]json.RawMessage{})
 	case HookVerify:
 		return decodes(output, &VerifyOutput{})
-	case HookToolCall:
+	case HookToolCall, HookToolCompensate:
 		return checkToolOutput(output)
+	case HookToolReconcile:
+		return checkReconcile(output)
+	case HookToolPreview:
+		return checkPreview(output)
+	case HookToolCheck:
+		return checkCheck(output)
 	}
 	if !json.Valid(output) {
 		return errors.New("not JSON")

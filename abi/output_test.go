@@ -1,6 +1,7 @@
 package abi_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,6 +67,30 @@ func TestCheckOutput(t *testing.T) {
 			"not the JSON it should be: json: cannot unmarshal number 0.5 into Go struct field CompactOutput.from of type int",
 		},
 		{abi.HookCompact, `[0, 1]`, "not a JSON object"},
+		{abi.HookToolReconcile, `{"status": "found", "result": "r", "evidence": [1]}`, ""},
+		{abi.HookToolReconcile, `{"status": "absent", "later": 1}`, ""},
+		{abi.HookToolReconcile, `{"status": "inconclusive", "retry_after_ms": 1500}`, ""},
+		{abi.HookToolReconcile, `{"status": "ok"}`, `status "ok" must be found, absent or inconclusive`},
+		{abi.HookToolReconcile, `{}`, `status "" must be found, absent or inconclusive`},
+		{abi.HookToolReconcile, `{"status": "inconclusive", "retry_after_ms": -1}`, "retry_after_ms -1 must be 0 or more"},
+		{abi.HookToolReconcile, `"found"`, "not a JSON object"},
+		{abi.HookToolReconcile, ``, "a decision without output"},
+		{abi.HookToolCompensate, `{"status": "unknown", "result": ""}`, ""},
+		{abi.HookToolCompensate, `{"status": "found", "result": ""}`, `status "found" must be ok, failed or unknown`},
+		{abi.HookToolPreview, `{"impact": "Nothing.", "reversible": "yes"}`, ""},
+		{abi.HookToolPreview, `{"arguments": {"a": 1}, "reversible": "unknown", "resources": ["file:a"]}`, ""},
+		{abi.HookToolPreview, `{"impact": "Nothing."}`, `reversible "" must be yes, no or unknown`},
+		{abi.HookToolPreview, `{"reversible": true}`, "not the JSON it should be: json: cannot unmarshal bool into Go struct field PreviewOutput.reversible of type abi.Reversible"},
+		{abi.HookToolPreview, `{"reversible": "no", "arguments": [1]}`, "arguments must be an object"},
+		{abi.HookToolPreview, `{"reversible": "no", "arguments": null}`, "arguments must be an object"},
+		{abi.HookToolPreview, `{"reversible": "no", "resources": [""]}`, `resource "" must be 1 to 1024 bytes`},
+		{abi.HookToolPreview, `{"reversible": "no", "resources": ["` + strings.Repeat("x", 1025) + `"]}`, `resource "` + strings.Repeat("x", 80) + `…" must be 1 to 1024 bytes`},
+		{abi.HookToolPreview, `{"reversible": "no", "resources": [` + strings.Repeat(`"a",`, 16) + `"a"]}`, "17 resources are over the limit of 16"},
+		{abi.HookToolPreview, `[]`, "not a JSON object"},
+		{abi.HookToolCheck, `{"ok": true}`, ""},
+		{abi.HookToolCheck, `{"ok": false, "reason": "no such file"}`, ""},
+		{abi.HookToolCheck, `{"reason": "no such file"}`, "ok is missing"},
+		{abi.HookToolCheck, `true`, "not a JSON object"},
 		{abi.HookScore, `{"score": 1}`, ""},
 		{abi.HookScore, `{"score"`, "not JSON"},
 	}

@@ -53,6 +53,15 @@ func TestSpecNames(t *testing.T) {
 	for _, status := range []abi.ToolStatus{abi.ToolOK, abi.ToolFailed, abi.ToolUnknown} {
 		assert.Contains(t, text, "`"+string(status)+"`")
 	}
+	for _, status := range []abi.ReconcileStatus{abi.ReconcileFound, abi.ReconcileAbsent, abi.ReconcileInconclusive} {
+		assert.Contains(t, text, "`"+string(status)+"`")
+	}
+	for _, answer := range []abi.Reversible{abi.ReversibleYes, abi.ReversibleNo, abi.ReversibleUnknown} {
+		assert.Contains(t, text, "`"+string(answer)+"`")
+	}
+	for _, stage := range []abi.CheckStage{abi.CheckBefore, abi.CheckAfter} {
+		assert.Contains(t, text, "`"+string(stage)+"`")
+	}
 	for _, verdict := range []abi.Verdict{abi.VerdictOK, abi.VerdictRollback} {
 		assert.Contains(t, text, "`"+string(verdict)+"`")
 	}
