@@ -61,10 +61,10 @@ func Hooks() []HookInfo {
 		{Name: HookFinalOutput, Served: true},
 		{Name: HookScore},
 		{Name: HookToolCall, Tool: true, Served: true},
-		{Name: HookToolReconcile, Tool: true},
-		{Name: HookToolCompensate, Tool: true},
-		{Name: HookToolPreview, Tool: true},
-		{Name: HookToolCheck, Tool: true},
+		{Name: HookToolReconcile, Tool: true, Served: true},
+		{Name: HookToolCompensate, Tool: true, Served: true},
+		{Name: HookToolPreview, Tool: true, Served: true},
+		{Name: HookToolCheck, Tool: true, Served: true},
 	}
 }
 

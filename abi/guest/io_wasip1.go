@@ -91,3 +91,17 @@ func exportFinalOutput(size uint32) int32 { return int32(plugin.serve(abi.HookFi
 
 //go:wasmexport axis_v1_tool_call
 func exportToolCall(size uint32) int32 { return int32(plugin.serve(abi.HookToolCall, size)) }
+
+//go:wasmexport axis_v1_tool_reconcile
+func exportToolReconcile(size uint32) int32 { return int32(plugin.serve(abi.HookToolReconcile, size)) }
+
+//go:wasmexport axis_v1_tool_compensate
+func exportToolCompensate(size uint32) int32 {
+	return int32(plugin.serve(abi.HookToolCompensate, size))
+}
+
+//go:wasmexport axis_v1_tool_preview
+func exportToolPreview(size uint32) int32 { return int32(plugin.serve(abi.HookToolPreview, size)) }
+
+//go:wasmexport axis_v1_tool_check
+func exportToolCheck(size uint32) int32 { return int32(plugin.serve(abi.HookToolCheck, size)) }

@@ -1,6 +1,8 @@
 package guest
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -16,7 +18,7 @@ type handler func(input []byte) (output []byte, code abi.Code, err error)
 // registry holds what a plugin registered.
 type registry struct {
 	hooks map[abi.Hook]handler
-	tools map[string]func(Call) Result
+	tools map[string]*ToolFunctions
 }
 
 // plugin is what this module registered. It has to be a package variable, because the exported functions of
@@ -24,7 +26,7 @@ type registry struct {
 var plugin = newRegistry()
 
 func newRegistry() *registry {
-	return &registry{hooks: map[abi.Hook]handler{}, tools: map[string]func(Call) Result{}}
+	return &registry{hooks: map[abi.Hook]handler{}, tools: map[string]*ToolFunctions{}}
 }
 
 func (r *registry) add(hook abi.Hook, h handler) {
@@ -34,14 +36,40 @@ func (r *registry) add(hook abi.Hook, h handler) {
 	r.hooks[hook] = h
 }
 
-func (r *registry) addTool(name string, f func(Call) Result) {
+func (r *registry) addTool(name string, run func(Call) Result) *ToolFunctions {
 	if _, ok := r.tools[name]; ok {
 		panic(fmt.Sprintf("guest: tool %q is registered twice", name))
 	}
-	if len(r.tools) == 0 {
-		r.add(abi.HookToolCall, r.callTool)
+	t := &ToolFunctions{name: name, owner: r, hooks: map[abi.Hook]handler{}}
+	r.tools[name] = t
+	return t.add(abi.HookToolCall, toolHook(func(in abi.ToolInput) (Result, error) {
+		out := run(Call{Arguments: in.Arguments, OperationID: in.OperationID, Attempt: in.Attempt})
+		return out, needs(out.Status != "", "a result without a status")
+	}))
+}
+
+// serveTool answers a hook of tools by the function of the tool that it is about.
+func (r *registry) serveTool(hook abi.Hook, input []byte) ([]byte, abi.Code, error) {
+	var in struct {
+		Tool string `json:"tool"`
 	}
-	r.tools[name] = f
+	if err := json.Unmarshal(input, &in); err != nil {
+		return nil, abi.CodeBadInput, fmt.Errorf("input: %w", err)
+	}
+	t, ok := r.tools[in.Tool]
+	if !ok {
+		return nil, abi.CodeUnsupported, fmt.Errorf("tool %q is not registered (registered: %s)", in.Tool, r.toolNames())
+	}
+	handle, ok := t.hooks[hook]
+	if !ok {
+		return nil, abi.CodeUnsupported, fmt.Errorf("tool %q registered nothing for hook %s", in.Tool, hook)
+	}
+	output, code, err := handle(input)
+	var bad badOutput
+	if errors.As(err, &bad) {
+		err = fmt.Errorf("tool %q %w", in.Tool, err)
+	}
+	return output, code, err
 }
 
 // toolNames lists the registered tools in the order of their names.

@@ -3,8 +3,6 @@
 package guest
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -46,12 +44,6 @@ var (
 // recovered.
 func (s Stub) Invoke(hook abi.Hook, input string) Outcome { return s.invoke(plugin, hook, input) }
 
-// CallTool calls a tool with its arguments, a JSON object. The error tells of a hook that failed; a tool
-// that failed says so in its result.
-func (s Stub) CallTool(name, arguments string) (Result, error) {
-	return s.callTool(plugin, name, arguments)
-}
-
 func (s Stub) invoke(r *registry, hook abi.Hook, input string) Outcome {
 	calls.Lock()
 	defer calls.Unlock()
@@ -70,24 +62,6 @@ func (s Stub) invoke(r *registry, hook abi.Hook, input string) Outcome {
 		out.Code, out.Error = abi.CodeBadOutput, err.Error()
 	}
 	return out
-}
-
-func (s Stub) callTool(r *registry, name, arguments string) (Result, error) {
-	input, err := json.Marshal(abi.ToolInput{
-		Tool: name, Arguments: json.RawMessage(arguments), OperationID: "operation-1", Attempt: 1,
-	})
-	if err != nil {
-		return Result{}, fmt.Errorf("arguments of %s: %w", name, err)
-	}
-	out := s.invoke(r, abi.HookToolCall, string(input))
-	if out.Code != abi.CodeDecided {
-		return Result{}, fmt.Errorf("tool_call: %w: %s", out.Code, out.Error)
-	}
-	var result Result
-	if err := json.Unmarshal([]byte(out.Output), &result); err != nil {
-		return Result{}, fmt.Errorf("output of %s: %w", name, err)
-	}
-	return result, nil
 }
 
 // stubCall is one call of a hook and the host functions that it may use. A nil one is the time before any

@@ -44,23 +44,3 @@ func Failed(class abi.FailureClass, format string, args ...any) Result {
 func Unknown(format string, args ...any) Result {
 	return Result{Status: abi.ToolUnknown, Result: fmt.Sprintf(format, args...)}
 }
-
-// Tool registers the function that runs a tool, under the name that the manifest declares it by. It is
-// called from init; registering a name twice panics.
-func Tool(name string, run func(Call) Result) { plugin.addTool(name, run) }
-
-func (r *registry) callTool(input []byte) ([]byte, abi.Code, error) {
-	var in abi.ToolInput
-	if err := json.Unmarshal(input, &in); err != nil {
-		return nil, abi.CodeBadInput, fmt.Errorf("input: %w", err)
-	}
-	run, ok := r.tools[in.Tool]
-	if !ok {
-		return nil, abi.CodeUnsupported, fmt.Errorf("tool %q is not registered (registered: %s)", in.Tool, r.toolNames())
-	}
-	result := run(Call{Arguments: in.Arguments, OperationID: in.OperationID, Attempt: in.Attempt})
-	if result.Status == "" {
-		return nil, abi.CodeBadOutput, fmt.Errorf("tool %q gave a result without a status", in.Tool)
-	}
-	return encode(result)
-}

@@ -59,6 +59,14 @@ func init() {
 			panic("echo was asked to panic")
 		}
 		return guest.OK(config.Text + arguments.Text)
+	}).Reconcile(func(c guest.Call) guest.Reconciliation {
+		return guest.Inconclusive("try %d", c.Attempt)
+	}).Compensate(func(u guest.Undo) guest.Result {
+		return guest.Failed(abi.ClassPermanent, "an echo cannot be undone (%s)", u.CompensationID)
+	}).Preview(func(c guest.Call) (abi.PreviewOutput, error) {
+		return abi.PreviewOutput{Arguments: c.Arguments, Impact: "None.", Reversible: abi.ReversibleNo}, nil
+	}).Check(func(c guest.Checked) (bool, string) {
+		return c.Stage == abi.CheckBefore || c.Result != "", "there is no echo"
 	})
 }
 
