@@ -113,7 +113,7 @@ func toolBase() []byte {
 	const answer = `{"status": "ok", "result": "1"}`
 	m := small(answer)
 	m.Hook("tool_call", say(len(answer)))
-	m.Manifest(toolManifest(`"timeout_ms": 50, `))
+	m.Manifest(toolManifest(`"timeout_ms": 60000, `))
 	return m.Bytes()
 }
 

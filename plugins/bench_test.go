@@ -15,8 +15,8 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/axishost/axishost/abi"
-	pt "github.com/axishost/axishost/plugins/plugintest"
 	"github.com/axishost/axishost/plugins/internal/wasmbin"
+	pt "github.com/axishost/axishost/plugins/plugintest"
 )
 
 // boxed is the recipe of that name, packed.
