@@ -103,7 +103,7 @@ func (r *run) callTool(ctx context.Context, e core.CallTool) core.Input {
 	}
 	out, err := p.CallTool(ctx, abi.ToolInput{
 		Tool: e.Tool, Arguments: json.RawMessage(e.Arguments), OperationID: e.OperationID, Attempt: e.Attempt,
-	})
+	}, nil)
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -142,7 +142,7 @@ func TestBases(t *testing.T) {
 		}
 		p := load(t, b.file, Options{})
 		if len(p.Manifest().Tools) > 0 {
-			_, err := p.CallTool(t.Context(), act(""))
+			_, err := p.CallTool(t.Context(), act(""), nil)
 			require.NoError(t, err, b.name)
 			continue
 		}

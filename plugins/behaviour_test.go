@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,11 +43,17 @@ type misdeed struct {
 const (
 	atHookAnswer = 0
 	atToolAnswer = 100
-	atMark       = 200
+	atFound      = 140
+	atPreview    = 210
+	atChecked    = 280
+	atMark       = 400
 	atText       = 1000
 
-	hookAnswer = `{"keywords": ["fine"]}`
-	toolAnswer = `{"status": "ok", "result": "fine"}`
+	hookAnswer    = `{"keywords": ["fine"]}`
+	toolAnswer    = `{"status": "ok", "result": "fine"}`
+	foundAnswer   = `{"status": "found", "result": "fine"}`
+	previewAnswer = `{"impact": "fine", "reversible": "no"}`
+	checkedAnswer = `{"ok": true, "reason": "fine"}`
 )
 
 // Functions that a hand-made guest has beside those of small.
@@ -179,14 +186,23 @@ func (m misdeed) guest(t *testing.T) []byte {
 			good)
 	}
 	w.Hook("refusal", hook(answer(atHookAnswer, hookAnswer)))
-	w.Hook("tool_call", hook(answer(atToolAnswer, toolAnswer)))
+	for name, good := range map[abi.Hook][]byte{
+		abi.HookToolCall: answer(atToolAnswer, toolAnswer), abi.HookToolCompensate: answer(atToolAnswer, toolAnswer),
+		abi.HookToolReconcile: answer(atFound, foundAnswer), abi.HookToolPreview: answer(atPreview, previewAnswer),
+		abi.HookToolCheck: answer(atChecked, checkedAnswer),
+	} {
+		w.Hook(string(name), hook(good))
+	}
 	if m.init != nil {
 		w.Func("_initialize", nil, nil, m.init)
 	}
 	w.Data(atHookAnswer, []byte(hookAnswer))
 	w.Data(atToolAnswer, []byte(toolAnswer))
+	w.Data(atFound, []byte(foundAnswer))
+	w.Data(atPreview, []byte(previewAnswer))
+	w.Data(atChecked, []byte(checkedAnswer))
 	w.Data(atText, []byte(m.text))
-	w.Manifest(strings.Replace(toolManifest(""), `"kind": "tools"`,
+	w.Manifest(strings.Replace(toolManifest(allHooks), `"kind": "tools"`,
 		fmt.Sprintf(`"kind": "both", "hooks": ["refusal"], "optional": ["config/1"], "limits": {%s}`, m.limits), 1))
 	return w.Bytes()
 }
@@ -195,19 +211,36 @@ func (m misdeed) guest(t *testing.T) []byte {
 type asked func(bad bool) (string, error)
 
 func (m misdeed) ways(t *testing.T, p *Plugin) map[abi.Hook]asked {
+	ctx := t.Context()
 	long := map[bool]string{true: strings.Repeat("x", 300), false: ""}
 	if m.says != "" {
 		long = map[bool]string{true: m.says, false: "count"}
 	}
+	arguments := func(bad bool) json.RawMessage { return act(long[bad]).Arguments }
 	return map[abi.Hook]asked{
 		abi.HookRefusal: func(bad bool) (string, error) {
-			answer, err := p.Hook(t.Context(), abi.HookRefusal, []byte(long[bad]))
+			answer, err := p.Hook(ctx, abi.HookRefusal, []byte(long[bad]))
 			return string(answer.Output), err
 		},
 		abi.HookToolCall: func(bad bool) (string, error) {
-			arguments, _ := json.Marshal(map[string]string{"do": long[bad]})
-			out, err := p.CallTool(t.Context(), abi.ToolInput{Tool: "act", Arguments: arguments, OperationID: "op", Attempt: 1})
+			out, err := p.CallTool(ctx, act(long[bad]), nil)
 			return out.Result, err
+		},
+		abi.HookToolReconcile: func(bad bool) (string, error) {
+			out, err := p.Reconcile(ctx, abi.ReconcileInput{Tool: "act", Arguments: arguments(bad)}, nil)
+			return out.Result, err
+		},
+		abi.HookToolCompensate: func(bad bool) (string, error) {
+			out, err := p.Compensate(ctx, abi.CompensateInput{Tool: "act", Arguments: arguments(bad)}, nil)
+			return out.Result, err
+		},
+		abi.HookToolPreview: func(bad bool) (string, error) {
+			out, err := p.Preview(ctx, abi.PreviewInput{Tool: "act", Arguments: arguments(bad)})
+			return out.Impact, err
+		},
+		abi.HookToolCheck: func(bad bool) (string, error) {
+			out, err := p.Check(ctx, abi.CheckInput{Tool: "act", Stage: abi.CheckAfter, Arguments: arguments(bad)})
+			return out.Reason, err
 		},
 	}
 }
@@ -284,11 +317,17 @@ func undeclared(t *testing.T) {
 	m.check(t, "behave", abi.HookDirectFinal, err)
 	require.ErrorIs(t, err, ErrUndeclared)
 	m.want = "is for tools: the recipe's hooks have none of that name"
-	_, err = p.Hook(t.Context(), abi.HookToolCall, nil)
-	m.check(t, "behave", abi.HookToolCall, err)
+	for _, hook := range []abi.Hook{abi.HookToolCall, abi.HookToolPreview} {
+		_, err = p.Hook(t.Context(), hook, nil)
+		m.check(t, "behave", hook, err)
+	}
 	m.want = `was not called: the manifest declares no tool "other\n"`
-	_, err = p.CallTool(t.Context(), abi.ToolInput{Tool: "other\n"})
+	_, err = p.CallTool(t.Context(), abi.ToolInput{Tool: "other\n"}, nil)
 	m.check(t, "behave", abi.HookToolCall, err)
+	m.want = `was not called: the manifest does not declare it for tool "bare"`
+	_, err = p.Check(t.Context(), abi.CheckInput{Tool: "bare"})
+	m.check(t, "behave", abi.HookToolCheck, err)
+	require.ErrorIs(t, err, ErrUndeclared)
 	assert.JSONEq(t, `{"keywords": ["1"]}`, words(t, p, "count"), "the next call works")
 }
 
@@ -303,7 +342,7 @@ func (m misdeed) check(t *testing.T, plugin string, hook abi.Hook, err error) {
 	assert.Equal(t, plugin, fault.Plugin)
 	assert.Equal(t, hook, fault.Hook)
 	want := m.want
-	if hook == abi.HookToolCall {
+	if slices.Contains([]abi.Hook{abi.HookToolCall, abi.HookToolReconcile, abi.HookToolCompensate}, hook) {
 		want = strings.Replace(want, "hook_timeout", "tool_timeout", 1)
 	}
 	assert.EqualError(t, err, fmt.Sprintf("plugin %q: %s %s", plugin, hook, want))

@@ -214,7 +214,7 @@ func BenchmarkTenPlugins(b *testing.B) {
 func BenchmarkFirstCall(b *testing.B) {
 	p := load(b, behave(b), Options{})
 	for b.Loop() {
-		if _, err := p.CallTool(b.Context(), act("none")); err != nil {
+		if _, err := p.CallTool(b.Context(), act("none"), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,10 +2,8 @@ package plugins
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/axishost/axishost/abi"
@@ -45,8 +43,9 @@ func (p *Plugin) hookTimeout() timeout {
 // Hook asks a hook of the recipe. Each call starts from the image that the instance had after _initialize.
 // The error is a *CallError, or ctx's own.
 func (p *Plugin) Hook(ctx context.Context, hook abi.Hook, input []byte) (Answer, error) {
+	info, _ := abi.LookupHook(hook)
 	switch {
-	case hook == abi.HookToolCall:
+	case info.Tool:
 		return Answer{}, p.callError(hook, FaultUndeclared, "is for tools: the recipe's hooks have none of that name")
 	case !p.manifest.HasHook(hook):
 		return Answer{}, p.callError(hook, FaultUndeclared, "was not called: the manifest does not declare it")
@@ -54,6 +53,11 @@ func (p *Plugin) Hook(ctx context.Context, hook abi.Hook, input []byte) (Answer,
 	if err := p.checkInput(hook, input); err != nil {
 		return Answer{}, err
 	}
+	return p.ask(ctx, hook, input)
+}
+
+// ask puts input to a hook in an instance that is then put back to its image.
+func (p *Plugin) ask(ctx context.Context, hook abi.Hook, input []byte) (Answer, error) {
 	ctx, cancel := p.hookTimeout().bound(ctx)
 	defer cancel()
 	i, err := p.hooks.get(ctx)
@@ -75,52 +79,6 @@ func (p *Plugin) Hook(ctx context.Context, hook abi.Hook, input []byte) (Answer,
 	return answer, err
 }
 
-// CallTool calls a tool, in an instance of its own. The error is a *CallError, or ctx's own; a tool that
-// says that it failed is no error.
-func (p *Plugin) CallTool(ctx context.Context, in abi.ToolInput) (abi.ToolOutput, error) {
-	index := slices.IndexFunc(p.manifest.Tools, func(t abi.ToolSpec) bool { return t.Name == in.Tool })
-	if index < 0 {
-		text := fmt.Sprintf("was not called: the manifest declares no tool %q", in.Tool)
-		return abi.ToolOutput{}, p.callError(abi.HookToolCall, FaultUndeclared, text)
-	}
-	input, err := json.Marshal(in)
-	if err != nil {
-		return abi.ToolOutput{}, fmt.Errorf("plugin %q: tool %q: arguments: %w", p.manifest.Name, in.Tool, err)
-	}
-	if err := p.checkInput(abi.HookToolCall, input); err != nil {
-		return abi.ToolOutput{}, err
-	}
-	ctx, cancel := p.toolTimeout(p.manifest.Tools[index]).bound(ctx)
-	defer cancel()
-	i, err := p.instantiate(ctx)
-	if err != nil {
-		return abi.ToolOutput{}, err
-	}
-	defer i.close()
-	answer, err := p.invoke(ctx, i, abi.HookToolCall, p.newCall(input))
-	if err != nil {
-		return abi.ToolOutput{}, err
-	}
-	if !answer.Decided {
-		return abi.ToolOutput{}, p.callError(abi.HookToolCall, FaultBadOutput, "a tool call must decide")
-	}
-	var out abi.ToolOutput
-	err = json.Unmarshal(answer.Output, &out) // checked by invoke
-	return out, err
-}
-
-// toolTimeout is the time of one call: the tool's own, within the operator's.
-func (p *Plugin) toolTimeout(t abi.ToolSpec) timeout {
-	own, most := time.Duration(t.Millis())*time.Millisecond, p.opts.ToolTimeout
-	if most > 0 && (t.TimeoutMillis <= 0 || most < own) {
-		return timeout{most, "limits.tool_timeout_ms"}
-	}
-	return timeout{own, ownTimeout}
-}
-
-// ownTimeout is where a tool says how long it may take.
-const ownTimeout = "the tool's timeout_ms in the manifest"
-
 func (p *Plugin) checkInput(hook abi.Hook, input []byte) error {
 	if len(input) <= abi.MaxInputBytes {
 		return nil
@@ -130,8 +88,9 @@ func (p *Plugin) checkInput(hook abi.Hook, input []byte) error {
 	return e
 }
 
+// newCall makes a call that may use config/1 alone.
 func (p *Plugin) newCall(input []byte) *hostfn.Call {
-	call := &hostfn.Call{Input: input, OutputLimit: p.outputLimit, Granted: p.granted, Log: p.logger()}
+	call := &hostfn.Call{Input: input, OutputLimit: p.outputLimit, Granted: p.granted, NotNow: p.named, Log: p.logger()}
 	if p.opts.Events.Progress != nil {
 		call.Emit = func(_ abi.EmitKind, text string) { p.opts.Events.Progress(p.manifest.Name, text) }
 	}

@@ -41,7 +41,7 @@ func hammer(t *testing.T, p *Plugin, worker, n int) {
 		_, err := p.Hook(ctx, abi.HookRefusal, []byte("panic on purpose"))
 		assert.ErrorContains(t, err, "on purpose")
 	case 1:
-		out, err := p.CallTool(ctx, act("count"))
+		out, err := p.CallTool(ctx, act("count"), nil)
 		assert.NoError(t, err)
 		assert.Equal(t, "1", out.Result)
 	case 2:
@@ -116,7 +116,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	p, err := Load(t.Context(), i, Options{CacheDir: filepath.Join(scratch(), "cache")})
 	require.NoError(t, err)
 	words(t, p, "count")
-	_, err = p.CallTool(t.Context(), act("count"))
+	_, err = p.CallTool(t.Context(), act("count"), nil)
 	require.NoError(t, err)
 	_, err = p.Hook(t.Context(), abi.HookRefusal, []byte("panic"))
 	require.Error(t, err)

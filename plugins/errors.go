@@ -66,6 +66,7 @@ func (k FaultKind) String() string {
 type CallError struct {
 	Plugin string
 	Hook   abi.Hook // empty for _initialize
+	Tool   string   // which was asked, empty for hooks of a recipe; printable
 	Kind   FaultKind
 	// Code is the guest's own, with FaultFailed.
 	Code abi.Code

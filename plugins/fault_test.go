@@ -79,7 +79,7 @@ func TestCallersContext(t *testing.T) {
 			_, err := p.Hook(ctx, abi.HookRefusal, []byte("loop"))
 			return err
 		},
-		"tool": func(ctx context.Context) error { _, err := p.CallTool(ctx, act("loop")); return err },
+		"tool": func(ctx context.Context) error { _, err := p.CallTool(ctx, act("loop"), nil); return err },
 	}
 	for name, call := range calls {
 		check := func(t *testing.T, err, want error, text string) {
@@ -183,7 +183,7 @@ func TestInitFaults(t *testing.T) {
 				_, err := p.Hook(t.Context(), abi.HookRefusal, nil)
 				assert.EqualError(t, err, `plugin "small": _initialize `+tt.want)
 			}
-			_, err := p.CallTool(t.Context(), act(""))
+			_, err := p.CallTool(t.Context(), act(""), nil)
 			assert.EqualError(t, err, `plugin "small": _initialize `+tt.want)
 		})
 	}

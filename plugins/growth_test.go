@@ -53,7 +53,7 @@ func TestManySmallHooks(t *testing.T) {
 		"replaced": {full(10_000, 200), hook("tables"), false},
 		"trapped":  {full(10_000, 200), hook("trap"), true},
 		"tool": {full(10_000, 200), func() error {
-			_, err := plugins["tools"].CallTool(t.Context(), act(""))
+			_, err := plugins["tools"].CallTool(t.Context(), act(""), nil)
 			return err
 		}, false},
 	} {

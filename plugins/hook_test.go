@@ -46,7 +46,7 @@ func TestSameImage(t *testing.T) {
 	p := load(t, behave(t), Options{})
 	for range 20 {
 		assert.JSONEq(t, `{"keywords": ["1"]}`, words(t, p, "count"))
-		out, err := p.CallTool(t.Context(), act("count"))
+		out, err := p.CallTool(t.Context(), act("count"), nil)
 		require.NoError(t, err)
 		assert.Equal(t, "1", out.Result)
 	}
@@ -66,7 +66,7 @@ func TestSameWorld(t *testing.T) {
 	}
 	var tools []string
 	for range 2 {
-		out, err := p.CallTool(t.Context(), act("world"))
+		out, err := p.CallTool(t.Context(), act("world"), nil)
 		require.NoError(t, err)
 		tools = append(tools, out.Result)
 	}

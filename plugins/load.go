@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/axishost/axishost/abi"
@@ -52,7 +53,8 @@ type Plugin struct {
 	outputLimit int   // of one call, in bytes
 	module      *wasmrt.Module
 	globals     []string
-	granted     map[abi.Operation]hostfn.Operation
+	granted     map[abi.Operation]hostfn.Operation // of every call
+	named       []abi.Operation                    // by the manifest, and granted call by call
 	hooks       *pool
 }
 
@@ -105,9 +107,11 @@ func newPlugin(i *Inspection, opts Options) *Plugin {
 		p.opts.HookTimeout = abi.DefaultHookMillis * time.Millisecond
 	}
 	p.granted = map[abi.Operation]hostfn.Operation{}
-	for _, op := range append(append([]abi.Operation(nil), i.Manifest.Requires...), i.Manifest.Optional...) {
+	for _, op := range slices.Concat(i.Manifest.Requires, i.Manifest.Optional) {
 		if op == abi.OpConfig {
 			p.granted[op] = hostfn.Config(opts.Config)
+		} else {
+			p.named = append(p.named, op)
 		}
 	}
 	return p

@@ -60,7 +60,11 @@ func buildGuest(pkg string) ([]byte, error) {
 
 const behaveManifest = `{"abi": {"major": 1, "minor": 0}, "name": "behave", "version": "1.0.0", "kind": "both",
 	"hooks": ["refusal", "start"], "optional": ["config/1"], "limits": {"memory_bytes": 33554432},
-	"tools": [{"name": "act", "description": "", "input_schema": {}, "effect": "pure"}]}`
+	"tools": [{` + allHooks + `"name": "act", "description": "", "input_schema": {}, "effect": "pure"},
+		{"name": "bare", "description": "", "input_schema": {}, "effect": "pure"}]}`
+
+// allHooks are the fields of a tool that answers every hook of tools.
+const allHooks = `"reconcile": true, "compensate": true, "preview": true, "check": true, `
 
 // behave is the guest that does what its input says, packed.
 func behave(tb testing.TB) []byte {

@@ -43,7 +43,7 @@ func asks(hook abi.Hook, input, want string, kind FaultKind) question {
 func calls(do, want string) question {
 	return question{
 		ask: func(ctx context.Context, p *Plugin, n int) (string, error) {
-			out, err := p.CallTool(ctx, act(do))
+			out, err := p.CallTool(ctx, act(do), nil)
 			return out.Result, err
 		},
 		want: func(int) string { return want },

@@ -72,7 +72,7 @@ func (j *jury) judge(t *testing.T, file []byte) {
 		var err error
 		in := act("")
 		in.Tool = tool.Name
-		j.call.measure(func() { _, err = p.CallTool(context.Background(), in) })
+		j.call.measure(func() { _, err = p.CallTool(context.Background(), in, nil) })
 		j.countCall(t, err)
 	}
 }

@@ -90,24 +90,24 @@ func TestOutputIsOneCalls(t *testing.T) {
 
 func TestCallTool(t *testing.T) {
 	p := load(t, behave(t), Options{})
-	out, err := p.CallTool(t.Context(), act("echo hello"))
+	out, err := p.CallTool(t.Context(), act("echo hello"), nil)
 	require.NoError(t, err)
 	assert.Equal(t, abi.ToolOutput{Status: abi.ToolOK, Result: "hello"}, out)
 
 	// A tool that says that it failed is no error.
 	in := act("")
 	in.Arguments = []byte(`{"other": 1}`)
-	out, err = p.CallTool(t.Context(), in)
+	out, err = p.CallTool(t.Context(), in, nil)
 	require.NoError(t, err)
 	assert.Equal(t, abi.ToolFailed, out.Status)
 	assert.Equal(t, abi.ClassInvalidArguments, out.Class)
 
 	in.Arguments = []byte(`{not JSON`)
-	_, err = p.CallTool(t.Context(), in)
+	_, err = p.CallTool(t.Context(), in, nil)
 	assert.ErrorContains(t, err, `plugin "behave": tool "act": arguments: `)
 
 	in.Arguments = []byte(`{"do": "` + strings.Repeat("x", abi.MaxInputBytes) + `"}`)
-	_, err = p.CallTool(t.Context(), in)
+	_, err = p.CallTool(t.Context(), in, nil)
 	assert.ErrorContains(t, err, "tool_call failed (too_large): input of ")
 }
 
@@ -122,12 +122,12 @@ func TestBadToolOutput(t *testing.T) {
 		m := small(output)
 		m.Hook("tool_call", say(len(output)))
 		m.Manifest(toolManifest(""))
-		_, err := load(t, m.Bytes(), Options{}).CallTool(t.Context(), act(""))
+		_, err := load(t, m.Bytes(), Options{}).CallTool(t.Context(), act(""), nil)
 		assert.EqualError(t, err, `plugin "small": tool_call gave bad output: `+want)
 	}
 	m := small("")
 	m.Hook("tool_call", pt.Const(0))
 	m.Manifest(toolManifest(""))
-	_, err := load(t, m.Bytes(), Options{}).CallTool(t.Context(), act(""))
+	_, err := load(t, m.Bytes(), Options{}).CallTool(t.Context(), act(""), nil)
 	assert.EqualError(t, err, `plugin "small": tool_call gave bad output: a tool call must decide`)
 }

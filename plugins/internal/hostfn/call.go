@@ -17,6 +17,8 @@ type Call struct {
 	Initializing bool
 	// Granted are the operations that the guest may use, and how each is performed.
 	Granted map[abi.Operation]Operation
+	// NotNow are operations that the plugin may ask for in other calls, and not in this one.
+	NotNow []abi.Operation
 	// Log and Emit receive the guest's lines, made printable. They may be nil.
 	Log  func(level abi.LogLevel, text string)
 	Emit func(kind abi.EmitKind, text string)

@@ -2,6 +2,7 @@ package hostfn
 
 import (
 	"context"
+	"slices"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/plugins/internal/wasmrt"
@@ -25,6 +26,8 @@ func hostCall(ctx context.Context, c *Call, mem wasmrt.Memory, p []uint64) (int6
 	switch {
 	case !granted && has(c, abi.Operation(name)) == abi.OperationUnknown:
 		return int64(abi.CodeUnknown), nil
+	case !granted && slices.Contains(c.NotNow, abi.Operation(name)):
+		return int64(abi.CodeNotNow), nil
 	case !granted:
 		return int64(abi.CodeDenied), nil
 	case !operation.Takes(request):

@@ -31,14 +31,42 @@ func init() {
 	guest.Start(func(in abi.StartInput) (abi.StartOutput, bool, error) {
 		return abi.StartOutput{}, false, errors.New(in.Task)
 	})
+	guest.Tool("bare", func(guest.Call) guest.Result { return guest.OK("") })
 	guest.Tool("act", func(c guest.Call) guest.Result {
-		var arguments struct{ Do string }
-		if err := c.Decode(&arguments); err != nil {
+		text, err := act(c)
+		if err != nil {
 			return guest.Invalid("%v", err)
 		}
-		words, _ := do(arguments.Do)
-		return guest.OK(strings.Join(words, " "))
+		return guest.OK(text)
+	}).Reconcile(func(c guest.Call) guest.Reconciliation {
+		text, err := act(c)
+		if err != nil {
+			return guest.Inconclusive("%v", err)
+		}
+		return guest.Found(text)
+	}).Compensate(func(u guest.Undo) guest.Result {
+		text, err := act(u)
+		if err != nil {
+			return guest.Invalid("%v", err)
+		}
+		return guest.OK(text)
+	}).Preview(func(c guest.Call) (abi.PreviewOutput, error) {
+		text, err := act(c)
+		return abi.PreviewOutput{Impact: text, Reversible: abi.ReversibleNo}, err
+	}).Check(func(c guest.Checked) (bool, string) {
+		text, _ := act(c)
+		return false, text
 	})
+}
+
+// act does what the arguments of a tool's function say.
+func act(c interface{ Decode(v any) error }) (string, error) {
+	var arguments struct{ Do string }
+	if err := c.Decode(&arguments); err != nil {
+		return "", err
+	}
+	words, _ := do(arguments.Do)
+	return strings.Join(words, " "), nil
 }
 
 func main() {}
