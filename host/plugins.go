@@ -81,6 +81,8 @@ func describe(i *plugins.Inspection) event.Plugin {
 	for _, t := range i.Manifest.Tools {
 		p.Tools = append(p.Tools, event.ToolSpec{
 			Name: t.Name, Description: t.Description, Schema: t.InputSchema, Effect: string(t.Effect),
+			Reconcile: t.Reconcile, Compensate: t.Compensate, Preview: t.Preview, Check: t.Check,
+			Precondition: t.Precondition, Output: t.OutputSchema, Success: t.Success, Resources: t.Resources, Risk: t.Risk,
 		})
 	}
 	return p

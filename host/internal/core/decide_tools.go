@@ -179,7 +179,7 @@ func (d *draft) startSteps(cause uint64) (open bool, err error) {
 	for i := range steps {
 		step := &steps[i]
 		open = open || (!step.State.Settled() && !step.State.Over())
-		if step.State == task.Ready && step.Due <= d.now && running < d.config.Limits.ParallelTools {
+		if step.State == task.Ready && step.Due <= d.now && running < d.config.Limits.ParallelTools && !d.s.held(steps, i) {
 			e := d.emitStep(step.ID, step.Attempt+1, &event.ToolStarted{}, cause)
 			if running++; cause == 0 {
 				e.Cause = step.Readied

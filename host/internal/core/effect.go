@@ -131,7 +131,7 @@ func (s *State) pendingSteps(executing func(*task.Step) Effect) []Effect {
 				Step: step.ID, Attempt: step.Attempt, Try: step.Tries, Tool: step.Request.Tool,
 				Arguments: effective(&step.Request), OperationID: step.Request.OperationID,
 			})
-		case s.waits(step) && (due == 0 || step.Due < due):
+		case s.waits(i) && (due == 0 || step.Due < due):
 			due = step.Due
 		}
 	}
@@ -141,14 +141,15 @@ func (s *State) pendingSteps(executing func(*task.Step) Effect) []Effect {
 	return effects
 }
 
-// waits tells whether a step goes on when its time has come. One that is ready needs a place as well: when one becomes
-// free is told by what frees it, and a timer would only fire again and again.
-func (s *State) waits(step *task.Step) bool {
+// waits tells whether the i-th step goes on when its time has come. One that is ready needs a place and its resources as
+// well: when these become free is told by what frees it, and a timer would only fire again and again.
+func (s *State) waits(i int) bool {
+	step := &s.steps[i]
 	switch {
 	case step.Due == 0:
 		return false
 	case step.State == task.Ready:
-		return running(s.steps) < s.config.Limits.ParallelTools
+		return running(s.steps) < s.config.Limits.ParallelTools && !s.held(s.steps, i)
 	}
 	return step.State == task.Reconciling
 }
@@ -174,8 +175,12 @@ func (s *State) awaited() *task.Step {
 			if first == nil {
 				first = step
 			}
-		case task.Executing, task.Reconciling, task.Ready:
+		case task.Executing, task.Reconciling:
 			return nil
+		case task.Ready:
+			if !s.held(s.steps, i) {
+				return nil
+			}
 		}
 	}
 	return first

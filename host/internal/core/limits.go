@@ -111,6 +111,11 @@ func (d *draft) deny(requested *event.Event, misfit string, inReply int64) *even
 		misfit = "they must be one JSON object, not null"
 	}
 	if misfit == "" {
+		if _, err := abi.Resources(d.s.tool(tool).Resources, json.RawMessage(effective(request))); err != nil {
+			misfit = err.Error()
+		}
+	}
+	if misfit == "" {
 		return nil
 	}
 	return &event.StepDenied{Reason: deniedArguments, Text: fmt.Sprintf("The arguments of %s do not fit: %s. The call was not run.", tool, misfit)}

@@ -138,6 +138,8 @@ func parseSubmit(input string) (Input, error) {
 		Tools  []string
 		Schema json.RawMessage // of each tool; {} where absent
 		Config json.RawMessage
+		// Resources of each tool.
+		Resources []string
 	}
 	if err := strict(input, &in); err != nil {
 		return nil, err
@@ -163,7 +165,7 @@ func parseSubmit(input string) (Input, error) {
 		if effect == "" {
 			effect = "pure"
 		}
-		spec := event.ToolSpec{Name: name, Schema: schema, Effect: effect, Reconcile: more == "reconcile"}
+		spec := event.ToolSpec{Name: name, Schema: schema, Effect: effect, Reconcile: more == "reconcile", Resources: in.Resources}
 		out.Created.Tools = append(out.Created.Tools, event.Plugin{Name: name, Tools: []event.ToolSpec{spec}})
 	}
 	return out, nil

@@ -118,7 +118,7 @@ func (w *world) task() event.TaskCreated {
 	}
 	created.Tools = []event.Plugin{{Name: "p", Tools: []event.ToolSpec{
 		{Name: "a", Schema: json.RawMessage("{}"), Effect: "pure"},
-		{Name: "w", Schema: json.RawMessage("{}"), Effect: "write", Reconcile: w.pick(3) > 0},
+		{Name: "w", Schema: json.RawMessage("{}"), Effect: "write", Reconcile: w.pick(3) > 0, Resources: [][]string{nil, {"r"}, {"r:{x}"}}[w.pick(3)]},
 		{Name: "b", Schema: json.RawMessage("{}"), Effect: rapid.SampledFrom([]string{"read", "idempotent"}).Draw(w.t, "effect")},
 	}}}
 	return created
