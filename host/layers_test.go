@@ -53,6 +53,10 @@ var layers = []layer{
 	{path: "host/tokens", ext: []string{"github.com/pkoukk/tiktoken-go"}},
 	{path: "host/model", ext: []string{"github.com/sashabaranov/go-openai"}},
 	{path: "host/yamldepth"},
+	// What guests ask of the network; it knows nothing of them.
+	{path: "host/fetch"},
+	// The outside service of tests and demonstrations, a process of its own.
+	{path: "host/ledgertest"},
 	{path: "host/control", own: []string{"store"}, ext: []string{"github.com/fxamacker/cbor/v2"}},
 	{path: "host/model/script", own: []string{"host/model", "host/yamldepth"}, ext: []string{"github.com/agnivade/levenshtein", "github.com/goccy/go-yaml"}},
 	{path: "host/config", own: []string{"abi", "host/internal/core"}, ext: []string{"github.com/agnivade/levenshtein"}},
