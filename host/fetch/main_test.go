@@ -3,6 +3,8 @@ package fetch
 import (
 	"context"
 	"crypto/x509"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -105,6 +107,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *world {
 func serveTLS(t *testing.T, http2 bool, handler http.HandlerFunc) (*world, *x509.CertPool) {
 	server := httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = http2
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	pool := x509.NewCertPool()
