@@ -164,9 +164,12 @@ func TestNoCookies(t *testing.T) {
 
 // A bomb stays packed.
 func TestNoDecompression(t *testing.T) {
+	var mu sync.Mutex
 	var asked []string
 	w := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
 		asked = append(asked, r.Header.Get("Accept-Encoding"))
+		mu.Unlock()
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
 		_, _ = z.Write(make([]byte, 8<<20))
@@ -179,6 +182,8 @@ func TestNoDecompression(t *testing.T) {
 		assert.Less(t, len(resp.Body), 64<<10)
 		assert.Equal(t, []string{"gzip"}, resp.Header["Content-Encoding"])
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	assert.Equal(t, []string{"", "gzip"}, asked)
 }
 

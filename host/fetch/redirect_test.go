@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -142,6 +143,7 @@ func TestRedirectFromHTTPSToHTTP(t *testing.T) {
 // A header with a credential can have any name: only those that are known to hold none go to another origin, and
 // what was dropped does not come back.
 func TestRedirectDropsHeaders(t *testing.T) {
+	var mu sync.Mutex
 	seen := map[string]http.Header{}
 	next := map[string]string{
 		"example.com/1":      "/2",
@@ -156,7 +158,9 @@ func TestRedirectDropsHeaders(t *testing.T) {
 	}
 	w := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("Connection")
+		mu.Lock()
 		seen[r.Host+r.URL.Path] = r.Header
+		mu.Unlock()
 		if to := next[r.Host+r.URL.Path]; to != "" {
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusFound)
@@ -172,6 +176,8 @@ func TestRedirectDropsHeaders(t *testing.T) {
 		}})
 		require.NoError(t, err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	for where, want := range map[string]http.Header{
 		"example.com/1": whole, "example.com/2": whole, "other.example/3": bare, "example.com/4": bare, "example.com:81/5": bare,
 		"example.com/same2": whole, "example.com:81/port2": bare, "www.example.com/below2": bare, "example.com/same3": whole,

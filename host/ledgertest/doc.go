@@ -1,0 +1,24 @@
+// Package ledgertest is a service outside the host that proves that effects happen once: a small HTTP server which
+// keeps a ledger, counts each effect that it had, and can lose, delay and garble what it is asked and what it
+// answers, exactly where a test wants it. It runs inside a test ([New]) or as a process of its own ([Serve]), and keeps
+// its effects in a file if it is given one, so that they can be counted from elsewhere ([ReadFile]) whoever was killed.
+//
+//	POST   /entries         Idempotency-Key: K, {"account", "amount", "text"}
+//	                        201 and the entry; K again 200 and the same entry; K with another body 409
+//	GET    /entries?key=K   200 and the entry that K made, or 404: the question that settles an unknown outcome
+//	GET    /entries         all entries, the oldest first
+//	DELETE /entries/ID      Idempotency-Key: K; 200 and the entry, void; again the same answer
+//	GET    /stats           Stats
+//	POST   /faults          {"seed", "faults": [Fault]}: replaces the faults
+//
+// In raw mode (Options.Raw, or ?mode=raw in one request) the service is one of those that know no keys: each POST
+// and each DELETE that arrives is another effect, and those that share a key are counted as duplicates. That is how
+// a blind retry is caught.
+//
+// Invariants: an effect is in the ledger, and in the file, before OnEffect is called and before any byte of the answer
+// is written. Faults are drawn in the order in which requests arrive, from a seed, so a run can be repeated. A fault
+// never invents or loses an effect that happened; it only changes who learns of it.
+//
+// It is not for production: no authentication, no TLS, all in memory. It imports only the standard library, and not
+// testing; tests, demonstrations and benchmarks import it.
+package ledgertest

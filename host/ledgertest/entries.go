@@ -1,0 +1,108 @@
+package ledgertest
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+)
+
+const noKey = "the header Idempotency-Key is missing"
+
+// post makes an entry, or answers with the one that its key made.
+func (s *Server) post(c *call) reply {
+	var asked struct {
+		Account string `json:"account"`
+		Amount  int64  `json:"amount"`
+		Text    string `json:"text"`
+	}
+	if err := decode(bytes.NewReader(c.body), &asked); err != nil {
+		return refuse(http.StatusBadRequest, "the body: %v", err)
+	}
+	switch {
+	case asked.Account == "":
+		return refuse(http.StatusBadRequest, "the account is missing")
+	case c.key == "" && !c.raw:
+		return refuse(http.StatusBadRequest, noKey)
+	}
+	e := Effect{Kind: Post, Key: c.key, Account: asked.Account, Amount: asked.Amount, Text: asked.Text, Raw: c.raw}
+	return s.change(e, func() (reply, bool) {
+		old, known := s.ledger.byKey(c.key)
+		switch {
+		case !known || c.raw:
+			return reply{status: http.StatusCreated}, true
+		case old.Account != asked.Account || old.Amount != asked.Amount || old.Text != asked.Text:
+			return refuse(http.StatusConflict, "the key %q belongs to another body", c.key), false
+		}
+		return reply{http.StatusOK, old}, false
+	})
+}
+
+// void makes an entry void. A void entry stays so, whatever key asks again.
+func (s *Server) void(c *call) reply {
+	if c.key == "" && !c.raw {
+		return refuse(http.StatusBadRequest, noKey)
+	}
+	return s.change(Effect{Kind: Void, ID: c.id, Key: c.key, Raw: c.raw}, func() (reply, bool) {
+		i := s.ledger.index(c.id)
+		if i < 0 {
+			return refuse(http.StatusNotFound, "there is no entry %q", c.id), false
+		}
+		old, known := s.ledger.voidedBy(c.key)
+		switch {
+		case c.raw:
+			return reply{status: http.StatusOK}, true
+		case known && old.ID != c.id:
+			return refuse(http.StatusConflict, "the key %q belongs to another entry", c.key), false
+		case s.ledger.entries[i].Void:
+			return reply{http.StatusOK, s.ledger.entries[i]}, false
+		}
+		return reply{status: http.StatusOK}, true
+	})
+}
+
+// change has an effect where decide, which sees the ledger locked, says that there is one. decide's reply is then
+// the status, and the value is the entry.
+func (s *Server) change(e Effect, decide func() (reply, bool)) reply {
+	answer, happened := s.commit(&e, decide)
+	if happened && s.options.OnEffect != nil {
+		s.options.OnEffect(e)
+	}
+	return answer
+}
+
+func (s *Server) commit(e *Effect, decide func() (reply, bool)) (reply, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answer, happens := decide()
+	if !happens {
+		return answer, false
+	}
+	e.Seq = len(s.ledger.effects) + 1
+	if e.Kind == Post {
+		e.ID = fmt.Sprintf("e%d", e.Seq)
+	}
+	if s.file != nil {
+		if err := appendTo(s.file, *e); err != nil {
+			return refuse(http.StatusInternalServerError, "the ledger's file: %v", err), false
+		}
+	}
+	answer.value = s.ledger.apply(*e)
+	return answer, true
+}
+
+// get answers a look-up or the list.
+func (s *Server) get(c *call) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.ledger
+	if c.fault.Trouble == Stale {
+		l = l.ago(max(c.fault.Lag, 1))
+	}
+	if !c.lookup {
+		return reply{http.StatusOK, append([]Entry{}, l.entries...)}
+	}
+	if entry, ok := l.byKey(c.key); ok {
+		return reply{http.StatusOK, entry}
+	}
+	return refuse(http.StatusNotFound, "no entry has the key %q", c.key)
+}
