@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 )
@@ -15,7 +14,7 @@ func (s *Server) post(c *call) reply {
 		Amount  int64  `json:"amount"`
 		Text    string `json:"text"`
 	}
-	if err := decode(bytes.NewReader(c.body), &asked); err != nil {
+	if err := decode(c.body, &asked); err != nil {
 		return refuse(http.StatusBadRequest, "the body: %v", err)
 	}
 	switch {

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (s *Server) entries(do func(c *call) reply) http.HandlerFunc {
 			c.key, c.lookup = r.URL.Query().Get("key"), r.URL.Query().Has("key")
 		}
 		var err error
-		if c.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
+		if c.body, err = readBody(r); err != nil {
 			send(w, refuse(http.StatusBadRequest, "the body: %v", err))
 			return
 		}
@@ -191,7 +192,10 @@ func (s *Server) postFaults(w http.ResponseWriter, r *http.Request) {
 		Seed   uint64  `json:"seed"`
 		Faults []Fault `json:"faults"`
 	}
-	err := decode(http.MaxBytesReader(w, r.Body, maxBody), &set)
+	body, err := readBody(r)
+	if err == nil {
+		err = decode(body, &set)
+	}
 	if err == nil {
 		err = s.setFaults(set.Seed, set.Faults)
 	}
@@ -202,9 +206,18 @@ func (s *Server) postFaults(w http.ResponseWriter, r *http.Request) {
 	send(w, reply{http.StatusOK, set})
 }
 
+// readBody reads a body within the bound. http.MaxBytesReader would let the connection linger for half a second.
+func readBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if len(body) > maxBody {
+		return nil, fmt.Errorf("it has more than %d bytes", maxBody)
+	}
+	return body, err
+}
+
 // decode reads one JSON value, and nothing that nobody knows.
-func decode(from io.Reader, into any) error {
-	d := json.NewDecoder(from)
+func decode(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
 		return err
