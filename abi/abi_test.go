@@ -69,7 +69,7 @@ func TestLookup(t *testing.T) {
 	assert.False(t, ok)
 	op, ok := abi.LookupOperation(abi.OpHTTPFetch)
 	assert.True(t, ok)
-	assert.False(t, op.Served)
+	assert.True(t, op.Served)
 	_, ok = abi.LookupOperation("http.fetch")
 	assert.False(t, ok)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -93,6 +94,19 @@ func goldens() map[string]any {
 		"check-ok":             abi.CheckResult{OK: true},
 		"check-no":             abi.CheckResult{Reason: "the ledger is closed"},
 
+		"http-request": abi.HTTPRequest{
+			Method: "POST", URL: "https://api.example.com/lines?all=1",
+			Headers: map[string]abi.HeaderValue{"authorization": {Secret: "LEDGER_TOKEN"}, "idempotency-key": {Text: "op-1"}, "x-empty": {}},
+			Body:    `{"text":"a"}`, TimeoutMillis: 10000,
+		},
+		"http-request-bytes": abi.HTTPRequest{Method: "PUT", URL: "http://127.0.0.1:8080/", BodyBase64: []byte{0, 0xff, 0xfe}},
+		"http-response": abi.HTTPResponse{
+			Status: 201, Headers: map[string][]string{"content-type": {"application/json"}, "x-two": {"a", "b"}}, Body: `{"line":7}`,
+		},
+		"http-response-bytes":  abi.HTTPResponse{Status: 200, BodyBase64: []byte{0xff}},
+		"http-response-unsent": abi.HTTPResponse{Error: &abi.HTTPError{Text: "connection refused"}},
+		"http-response-sent":   abi.HTTPResponse{Error: &abi.HTTPError{Text: "the connection was lost", Sent: true}},
+
 		"manifest":       fullManifest(),
 		"manifest-write": writingManifest(),
 		"manifest-small": abi.Manifest{
@@ -166,7 +180,7 @@ func TestEveryMessageHasAGolden(t *testing.T) {
 	covered := map[string]bool{}
 	var cover func(reflect.Type)
 	cover = func(typ reflect.Type) {
-		for typ.Kind() == reflect.Slice {
+		for slices.Contains([]reflect.Kind{reflect.Slice, reflect.Map, reflect.Pointer}, typ.Kind()) {
 			typ = typ.Elem()
 		}
 		if typ.Kind() != reflect.Struct {
@@ -180,7 +194,7 @@ func TestEveryMessageHasAGolden(t *testing.T) {
 	for _, value := range goldens() {
 		cover(reflect.TypeOf(value))
 	}
-	for _, file := range []string{"message.go", "toolhooks.go", "manifest.go", "toolspec.go"} {
+	for _, file := range []string{"message.go", "toolhooks.go", "http.go", "manifest.go", "toolspec.go"} {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		ast.Inspect(parsed, func(n ast.Node) bool {

@@ -31,6 +31,14 @@ const (
 	MaxRequestBytes = 1 << 20
 	// MaxResponseBytes bounds one response. The guest pulls it piece by piece if it has not the room.
 	MaxResponseBytes = 16 << 20
+	// MaxURLBytes bounds the URL of http.fetch/1: what servers take.
+	MaxURLBytes = 8 << 10
+	// MaxFetchHeaders bounds how many headers a request has.
+	MaxFetchHeaders = 64
+	// MaxFetchHeaderBytes bounds names and values of the headers of a request, and of a response, together.
+	MaxFetchHeaderBytes = 64 << 10
+	// MaxFetchBodyBytes bounds the body of a response: in base64 it still fits MaxResponseBytes.
+	MaxFetchBodyBytes = 8 << 20
 	// MaxNesting bounds how deep the JSON of an output and of a manifest is nested: decoders have limits of
 	// their own, and what is stored inside something else must still be readable.
 	MaxNesting = 200

@@ -31,7 +31,7 @@ type OperationInfo struct {
 // Operations lists every operation of the specification, in its order. The result is the caller's own.
 func Operations() []OperationInfo {
 	return []OperationInfo{
-		{OpConfig, true}, {OpClockNow, false}, {OpRandom, false}, {OpHTTPFetch, false},
+		{OpConfig, true}, {OpClockNow, false}, {OpRandom, false}, {OpHTTPFetch, true},
 		{OpKVGet, false}, {OpKVPut, false}, {OpKVList, false},
 		{OpFSRead, false}, {OpFSWrite, false}, {OpFSList, false},
 		{OpArtifactPut, false}, {OpArtifactGet, false}, {OpModelComplete, false},

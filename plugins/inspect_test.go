@@ -158,7 +158,7 @@ func TestInspectVersion(t *testing.T) {
 		"minor 99":         {needs(1, 99, ""), `"small" 1.0.0 needs axis ABI 1.99 (host has 1.0-rc); use a newer axishost`},
 		"minor, known":     {needs(1, 99, `"requires": ["config/1"], `), `"small" 1.0.0 needs axis ABI 1.99 (host has 1.0-rc); use a newer axishost`},
 		"minor, unknown":   {needs(1, 4, `"requires": ["kv.watch/1", "config/1"], `), `"small" 1.0.0 needs axis ABI 1.4 (host has 1.0-rc): missing kv.watch/1; use a newer axishost`},
-		"unserved":         {needs(1, 0, `"requires": ["http.fetch/1"], `), `"small" 1.0.0 requires http.fetch/1, which ABI 1.0-rc specifies and this host does not serve yet`},
+		"unserved":         {needs(1, 0, `"requires": ["kv.get/1"], `), `"small" 1.0.0 requires kv.get/1, which ABI 1.0-rc specifies and this host does not serve yet`},
 		"unknown":          {needs(1, 0, `"requires": ["b.x/1", "a.x/1"], `), `"small" 1.0.0 requires a.x/1, which is not in ABI 1.0-rc; requires b.x/1, which is not in ABI 1.0-rc`},
 		"unserved hook":    {declares(manifest("refusal plan")), `"small" 1.0.0 declares hook plan, which ABI 1.0-rc specifies and this host does not call yet`},
 		"writing tool":     {declares(strings.Replace(tool(""), "pure", "write", 1)), `"small" 1.0.0 has tool "act" with effect write; this host runs pure, read and idempotent tools only`},
@@ -167,7 +167,7 @@ func TestInspectVersion(t *testing.T) {
 		t.Run(name, r.check)
 	}
 	t.Run("optional is optional", func(t *testing.T) {
-		_, err := Inspect(needs(1, 0, `"optional": ["http.fetch/1", "nonsense/7"], `))
+		_, err := Inspect(needs(1, 0, `"optional": ["http.fetch/1", "kv.get/1", "nonsense/7"], `))
 		assert.NoError(t, err)
 	})
 }

@@ -158,6 +158,8 @@ func TestOperations(t *testing.T) {
 	}{
 		"given":     {optional, answers(0), ""},
 		"among all": {required, answers(0), ""},
+		"not given": {optional, nil, "failed (denied): it gave no reason (error_set was not called)"},
+		"not named": {"", answers(0), "failed (denied): it gave no reason (error_set was not called)"},
 		"fails":     {optional, answers(abi.CodeIO), "failed (io): it gave no reason (error_set was not called)"},
 		"invalid":   {optional, refuses, "failed (invalid): it gave no reason (error_set was not called)"},
 	} {
@@ -176,6 +178,14 @@ func TestOperations(t *testing.T) {
 				}
 			}
 			assert.Len(t, p.granted, len(before), "a grant is one call's")
+			code := abi.CodeDenied
+			if tt.manifest != "" {
+				code = abi.CodeNotNow
+			}
+			for _, hook := range toolHooks[3:] {
+				_, err := ask(t.Context(), p, hook, "", tt.ops)
+				assert.EqualError(t, err, fmt.Sprintf(`plugin "small": %s failed (%s): it gave no reason (error_set was not called)`, hook, code))
+			}
 		})
 	}
 }

@@ -4,6 +4,7 @@
 //	func init() {
 //		guest.DirectFinal(func(reply string) (string, bool) { … })
 //		guest.Tool("calc", func(c guest.Call) guest.Result { … })
+//		guest.Tool("append", write).Reconcile(look).Compensate(undo)
 //	}
 //
 //	func main() {}

@@ -19,6 +19,12 @@ type Stub struct {
 	Denied bool
 	// OutputBytes bounds the output of a call. 0 is abi.DefaultOutputBytes.
 	OutputBytes int
+	// Fetch answers http.fetch/1; nil, the operation is not granted. With an error there is no response: one that
+	// is a *FetchError is what the plugin's Fetch gives, and any other is one whose request was sent. It must not
+	// use a Stub.
+	Fetch func(Request) (Response, error)
+	// Secrets are the names of those that were granted. A request with another one is denied.
+	Secrets []string
 }
 
 // Outcome is what one call of a hook left behind.
@@ -47,7 +53,7 @@ func (s Stub) Invoke(hook abi.Hook, input string) Outcome { return s.invoke(plug
 func (s Stub) invoke(r *registry, hook abi.Hook, input string) Outcome {
 	calls.Lock()
 	defer calls.Unlock()
-	running = newStubCall(s, input)
+	running = newStubCall(s, hook, input)
 	defer func() { running = nil }()
 
 	code := r.serve(hook, uint32(len(input)))
@@ -72,23 +78,20 @@ type stubCall struct {
 	wrote     bool // output_write was taken, if only with nothing
 	outputCap int
 	emitted   int // bytes of output_emit
-	config    string
-	denied    bool
+	stub      Stub
+	hook      abi.Hook
 	responses map[int32]string
 	opened    int32
 	outcome   Outcome
 }
 
-func newStubCall(s Stub, input string) *stubCall {
-	c := &stubCall{
-		input: input, outputCap: s.OutputBytes, config: s.Config, denied: s.Denied,
-		responses: map[int32]string{},
-	}
+func newStubCall(s Stub, hook abi.Hook, input string) *stubCall {
+	c := &stubCall{input: input, outputCap: s.OutputBytes, stub: s, hook: hook, responses: map[int32]string{}}
 	if c.outputCap == 0 {
 		c.outputCap = abi.DefaultOutputBytes
 	}
-	if c.config == "" {
-		c.config = "{}"
+	if s.Config == "" {
+		c.stub.Config = "{}"
 	}
 	return c
 }
@@ -158,65 +161,6 @@ func (c *stubCall) log(level int32, text string) int32 {
 	}
 	c.outcome.Log = append(c.outcome.Log, cut(text, abi.MaxLogBytes))
 	return 0
-}
-
-func (c *stubCall) hostCall(op, request string) int64 {
-	if c == nil {
-		return int64(abi.CodeNotNow)
-	}
-	if len(op) > abi.MaxOperationName || len(request) > abi.MaxRequestBytes {
-		return int64(abi.CodeTooLarge)
-	}
-	info, known := abi.LookupOperation(abi.Operation(op))
-	switch {
-	case !known || !info.Served:
-		return int64(abi.CodeUnknown)
-	case c.denied:
-		return int64(abi.CodeDenied)
-	case request != "":
-		return int64(abi.CodeInvalid)
-	case len(c.responses) >= abi.MaxHandles:
-		return int64(abi.CodeTooMany)
-	}
-	c.opened++
-	c.responses[c.opened] = c.config
-	return int64(c.opened)
-}
-
-func (c *stubCall) respLen(handle int32) int32 {
-	response, code := c.response(handle)
-	if code < 0 {
-		return int32(code)
-	}
-	return int32(len(response))
-}
-
-func (c *stubCall) respRead(handle int32, off uint32, buf []byte) int32 {
-	response, code := c.response(handle)
-	if code < 0 {
-		return int32(code)
-	}
-	return readAt(response, off, buf)
-}
-
-func (c *stubCall) respClose(handle int32) int32 {
-	_, code := c.response(handle)
-	if code < 0 {
-		return int32(code)
-	}
-	delete(c.responses, handle)
-	return 0
-}
-
-func (c *stubCall) response(handle int32) (string, abi.Code) {
-	if c == nil {
-		return "", abi.CodeNotNow
-	}
-	response, open := c.responses[handle]
-	if !open {
-		return "", abi.CodeBadHandle
-	}
-	return response, 0
 }
 
 // cut keeps at most limit bytes of text, in whole code points.

@@ -108,7 +108,7 @@ func TestLogAndProgress(t *testing.T) {
 func TestHostCall(t *testing.T) {
 	during(t, Stub{Config: `{"a":1}`}, func() {
 		assert.Equal(t, int64(abi.CodeUnknown), hostCall("nonsense/1", ""))
-		assert.Equal(t, int64(abi.CodeUnknown), hostCall("http.fetch/1", ""), "specified, not served")
+		assert.Equal(t, int64(abi.CodeUnknown), hostCall("kv.get/1", ""), "specified, not served")
 		assert.Equal(t, int64(abi.CodeInvalid), hostCall("config/1", "{}"))
 		assert.Equal(t, int64(abi.CodeTooLarge), hostCall(strings.Repeat("o", abi.MaxOperationName+1), ""))
 		assert.Equal(t, int64(abi.CodeTooLarge), hostCall("config/1", strings.Repeat("r", abi.MaxRequestBytes+1)))

@@ -38,7 +38,7 @@ func TestHostCall(t *testing.T) {
 		"not specified":       {"nonsense/1", 0, abi.CodeUnknown},
 		"other major":         {"config/2", 0, abi.CodeUnknown},
 		"empty name":          {"", 0, abi.CodeUnknown},
-		"specified, unserved": {"http.fetch/1", 0, abi.CodeUnknown},
+		"specified, unserved": {"kv.get/1", 0, abi.CodeUnknown},
 		"upper case":          {"CONFIG/1", 0, abi.CodeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,6 +50,14 @@ func TestHostCall(t *testing.T) {
 	t.Run("not granted", func(t *testing.T) {
 		call, _ := newCall()
 		assert.Equal(t, abi.CodeDenied, answer(t, call, "config/1", do(abi.FuncHostCall, 0, 8, 0, 0)))
+		assert.Equal(t, abi.CodeDenied, answer(t, call, "http.fetch/1", do(abi.FuncHostCall, 0, 12, 0, 0)))
+	})
+	t.Run("not now", func(t *testing.T) {
+		call, _ := newCall()
+		call.NotNow = []abi.Operation{abi.OpHTTPFetch, abi.OpKVGet}
+		assert.Equal(t, abi.CodeNotNow, answer(t, call, "http.fetch/1", do(abi.FuncHostCall, 0, 12, 0, 0)))
+		assert.Equal(t, abi.CodeUnknown, answer(t, call, "kv.get/1", do(abi.FuncHostCall, 0, 8, 0, 0)), "the host has it at no time")
+		assert.Equal(t, abi.OperationDenied, answer(t, call, "http.fetch/1", do(abi.FuncHostHas, 0, 12)))
 	})
 }
 
@@ -63,7 +71,7 @@ func TestHostHas(t *testing.T) {
 	}{
 		"granted":             {call, "config/1", abi.OperationGranted},
 		"known, not granted":  {bare, "config/1", abi.OperationDenied},
-		"specified, unserved": {call, "http.fetch/1", abi.OperationUnknown},
+		"specified, unserved": {call, "kv.get/1", abi.OperationUnknown},
 		"not specified":       {call, "nonsense/1", abi.OperationUnknown},
 		"empty":               {call, "", abi.OperationUnknown},
 	} {

@@ -60,7 +60,10 @@ func init() {
 		}
 		return guest.OK(config.Text + arguments.Text)
 	}).Reconcile(func(c guest.Call) guest.Reconciliation {
-		return guest.Inconclusive("try %d", c.Attempt)
+		if _, err := guest.Fetch(guest.Request{URL: "http://127.0.0.1/" + c.OperationID}); err != nil {
+			return guest.Inconclusive("try %d: %v", c.Attempt, err)
+		}
+		return guest.Found("")
 	}).Compensate(func(u guest.Undo) guest.Result {
 		return guest.Failed(abi.ClassPermanent, "an echo cannot be undone (%s)", u.CompensationID)
 	}).Preview(func(c guest.Call) (abi.PreviewOutput, error) {
