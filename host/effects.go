@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -28,6 +27,8 @@ func (r *run) prepare(e core.Effect) func(ctx context.Context) core.Input {
 		return func(ctx context.Context) core.Input { return r.callModel(ctx, req) }
 	case core.CallTool:
 		return func(ctx context.Context) core.Input { return r.callTool(ctx, e) }
+	case core.Reconcile:
+		return func(ctx context.Context) core.Input { return r.reconcile(ctx, e) }
 	case core.CancelTool:
 		return r.cancelTool(e)
 	case core.SetTimer:
@@ -92,26 +93,6 @@ func (r *run) misfits(ctx context.Context, calls []event.ToolCall, answers []eve
 		}
 	}
 	return out
-}
-
-func (r *run) callTool(ctx context.Context, e core.CallTool) core.Input {
-	done := core.ToolFinished{Step: e.Step, Attempt: e.Attempt}
-	p := r.plugins.byTool[e.Tool]
-	if p == nil {
-		done.Fault = fmt.Sprintf("tool %q: its plugin is not loaded", e.Tool)
-		return done
-	}
-	out, err := p.CallTool(ctx, abi.ToolInput{
-		Tool: e.Tool, Arguments: json.RawMessage(e.Arguments), OperationID: e.OperationID, Attempt: e.Attempt,
-	}, nil)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if done.Output = out; err != nil {
-		done.Fault = err.Error()
-	}
-	done.Tokens = r.count(&event.Message{Content: out.Result, Name: e.Tool})
-	return done
 }
 
 func (r *run) wait(ctx context.Context, e core.SetTimer) core.Input {

@@ -124,4 +124,6 @@ type Submission struct {
 	Recipe *plugins.Inspection
 	Tools  []*plugins.Inspection
 	Config Config
+	// Grants are what the plugins may do besides computing.
+	Grants []Grant
 }

@@ -49,7 +49,7 @@ func guest(t testing.TB, name string) *plugins.Inspection {
 		t.Skip("builds WebAssembly guests; left out with -short")
 	}
 	guests.once.Do(func() {
-		guests.dir, guests.err = buildGuests("../recipes/boxed", "../recipes/calc", "../recipes/careful", "../recipes/lookup",
+		guests.dir, guests.err = buildGuests("../recipes/boxed", "../recipes/calc", "../recipes/careful", "../recipes/lookup", "../recipes/ledger",
 			"testdata/guests/strict", "../cmd/axishost/testdata/guests/witness")
 	})
 	require.NoError(t, guests.err)

@@ -61,7 +61,7 @@ var layers = []layer{
 	{path: "host/model/script", own: []string{"host/model", "host/yamldepth"}, ext: []string{"github.com/agnivade/levenshtein", "github.com/goccy/go-yaml"}},
 	{path: "host/config", own: []string{"abi", "host/internal/core"}, ext: []string{"github.com/agnivade/levenshtein"}},
 	{path: "host/timeline", own: []string{"plugins", "host/internal/event"}},
-	{path: "host", own: []string{"abi", "host/internal/event", "host/internal/core", "host/model", "host/tokens", "plugins", "store"},
+	{path: "host", own: []string{"abi", "host/fetch", "host/internal/event", "host/internal/core", "host/model", "host/tokens", "plugins", "store"},
 		ext: []string{"github.com/fxamacker/cbor/v2", "github.com/santhosh-tekuri/jsonschema/v6", "github.com/oklog/ulid/v2", "golang.org/x/text"}},
 	{path: "plugins/internal/wasmbin", own: []string{"abi"}},
 	// xxhash: the checksums of compiled code on disk.

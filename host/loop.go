@@ -26,6 +26,7 @@ type run struct {
 	results chan finished
 	begun   map[string]*underway // effects, by id
 	news    chan news            // of the log
+	asks    chan ask             // of calls under way
 	fence   uint64               // of this run's own claim
 	// onlooker tells that this is no run: it has claimed nothing that could be taken from it.
 	onlooker bool
@@ -37,7 +38,7 @@ type run struct {
 func newRun(h *Host, id, modelName string, state *core.State, l *loaded) *run {
 	return &run{
 		h: h, id: id, state: state, plugins: l, counter: tokens.New(modelName),
-		results: make(chan finished), begun: map[string]*underway{}, news: make(chan news), fence: state.Fence(),
+		results: make(chan finished), begun: map[string]*underway{}, news: make(chan news), asks: make(chan ask), fence: state.Fence(),
 	}
 }
 
@@ -62,6 +63,12 @@ func (r *run) loop(ctx context.Context) (*Result, error) {
 			if err := r.hear(ctx, n); err != nil {
 				return result(r.id, r.state), interrupted(ctx, err)
 			}
+		case a := <-r.asks:
+			before := r.state.Seq()
+			if err := r.feed(ctx, a.input); err != nil {
+				return result(r.id, r.state), interrupted(ctx, err)
+			}
+			a.kept <- r.state.Seq() > before && r.state.Outcome() == nil
 		case f := <-r.results:
 			delete(r.begun, f.effect)
 			if f.input == nil { // cut off, with ctx
@@ -131,6 +138,29 @@ func (r *run) start(ctx context.Context, id string, e core.Effect) {
 type finished struct {
 	effect string
 	input  core.Input
+}
+
+// ask is something that a call under way wants kept before it goes on.
+type ask struct {
+	input core.Input
+	kept  chan bool
+}
+
+// tell has the loop keep something of a call under way, and tells whether it is durable: an operation that is not must
+// not be done.
+func (r *run) tell(ctx context.Context, in core.Input) bool {
+	a := ask{in, make(chan bool, 1)}
+	select {
+	case r.asks <- a:
+	case <-ctx.Done():
+		return false
+	}
+	select {
+	case kept := <-a.kept:
+		return kept
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // feed makes the events that an input leads to durable, and only then evolves the state. Where another process

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/fetch"
 	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/plugins"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -28,6 +29,8 @@ type loaded struct {
 	schemas map[string]*jsonschema.Schema // of arguments, by tool
 	all     []*plugins.Plugin
 	goal    *goal
+	// clients send the requests of plugins, to the hosts that each was granted.
+	clients map[*plugins.Plugin]*fetch.Client
 }
 
 func (l *loaded) close() {
@@ -89,7 +92,7 @@ func describe(i *plugins.Inspection) event.Plugin {
 }
 
 // load checks what the plugins are configured with, and compiles them, beside each other.
-func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*plugins.Inspection, config *Config) (*loaded, error) {
+func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*plugins.Inspection, grants []event.Grant, config *Config) (*loaded, error) {
 	if err := configuredOnly(config, tools); err != nil {
 		return nil, err
 	}
@@ -120,12 +123,15 @@ func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*pl
 		wg.Go(func() { compiled[n], errs[n] = plugins.Load(ctx, i, opts) })
 	}
 	wg.Wait()
-	l := &loaded{byTool: map[string]*plugins.Plugin{}, schemas: schemas, goal: goal}
+	l := &loaded{byTool: map[string]*plugins.Plugin{}, schemas: schemas, goal: goal, clients: map[*plugins.Plugin]*fetch.Client{}}
 	for n, p := range compiled {
 		if p == nil {
 			continue
 		}
 		l.all = append(l.all, p)
+		client, err := clientFor(p.Manifest().Name, grants)
+		errs = append(errs, err)
+		l.clients[p] = client
 		if inspections[n] == recipe {
 			l.recipe = p
 		}

@@ -34,7 +34,7 @@ func (h *Host) Run(ctx context.Context, sub Submission) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.load(ctx, sub.Recipe, sub.Tools, &sub.Config)
+	l, err := h.load(ctx, sub.Recipe, sub.Tools, created.Grants, &sub.Config)
 	switch {
 	case len(rejections(err)) > 0 && ctx.Err() == nil:
 		return h.Reject(ctx, sub, err)
@@ -100,8 +100,16 @@ func (h *Host) describe(sub Submission) (*event.TaskCreated, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
+	inspections := sub.Tools
+	if sub.Recipe != nil {
+		inspections = append([]*plugins.Inspection{sub.Recipe}, sub.Tools...)
+	}
+	grants, err := pinGrants(sub.Grants, inspections)
+	if err != nil {
+		return nil, err
+	}
 	created := &event.TaskCreated{
-		Goal: sub.Goal, Model: sub.ModelName, Recipe: recipe, Tools: tools,
+		Goal: sub.Goal, Model: sub.ModelName, Recipe: recipe, Tools: tools, Grants: grants,
 		Config: config, Host: h.opts.Version, ABI: abi.Release, Context: event.ContextProtocol,
 	}
 	if sub.Config.Conversation.ContextLimit.Window != nil { // else nothing is counted
@@ -163,7 +171,7 @@ func (h *Host) loadPinned(ctx context.Context, id string, state *core.State) (*l
 	if err != nil {
 		return nil, err
 	}
-	return h.load(ctx, recipe, tools, state.Config())
+	return h.load(ctx, recipe, tools, state.Created().Grants, state.Config())
 }
 
 // fold rebuilds a task's state from its events.

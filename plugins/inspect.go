@@ -232,11 +232,6 @@ func checkNeeds(i *Inspection, _ []byte) []string {
 			reasons = append(reasons, fmt.Sprintf("declares hook %s, which ABI %s specifies and this host does not call yet", h, abi.Release))
 		}
 	}
-	for _, t := range i.Manifest.Tools {
-		if t.Effect == abi.EffectWrite {
-			reasons = append(reasons, fmt.Sprintf("has tool %q with effect write; this host runs pure, read and idempotent tools only", t.Name))
-		}
-	}
 	return reasons
 }
 

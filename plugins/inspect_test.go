@@ -152,7 +152,6 @@ func TestInspectVersion(t *testing.T) {
 		old := `"abi": {"major": 1, "minor": 0}`
 		return declares(strings.Replace(manifest("refusal", more), old, fmt.Sprintf(`"abi": {"major": %d, "minor": %d}`, major, minor), 1))
 	}
-	tool := func(fields string) string { return toolManifest(fields) }
 	for name, r := range map[string]refusal{
 		"major 9":          {needs(9, 0, ""), `"small" 1.0.0 needs axis ABI 9.0 (host has 1.0-rc); use another axishost`},
 		"minor 99":         {needs(1, 99, ""), `"small" 1.0.0 needs axis ABI 1.99 (host has 1.0-rc); use a newer axishost`},
@@ -161,7 +160,6 @@ func TestInspectVersion(t *testing.T) {
 		"unserved":         {needs(1, 0, `"requires": ["kv.get/1"], `), `"small" 1.0.0 requires kv.get/1, which ABI 1.0-rc specifies and this host does not serve yet`},
 		"unknown":          {needs(1, 0, `"requires": ["b.x/1", "a.x/1"], `), `"small" 1.0.0 requires a.x/1, which is not in ABI 1.0-rc; requires b.x/1, which is not in ABI 1.0-rc`},
 		"unserved hook":    {declares(manifest("refusal plan")), `"small" 1.0.0 declares hook plan, which ABI 1.0-rc specifies and this host does not call yet`},
-		"writing tool":     {declares(strings.Replace(tool(""), "pure", "write", 1)), `"small" 1.0.0 has tool "act" with effect write; this host runs pure, read and idempotent tools only`},
 		"all of one check": {declares(manifest("plan score", `"requires": ["kv.get/1"], `)), `"small" 1.0.0 declares hook plan, which ABI 1.0-rc specifies and this host does not call yet; declares hook score, which ABI 1.0-rc specifies and this host does not call yet; requires kv.get/1, which ABI 1.0-rc specifies and this host does not serve yet`},
 	} {
 		t.Run(name, r.check)

@@ -128,7 +128,7 @@ func (s *State) writes(step *task.Step) bool {
 // only retry layer of tools.
 func (d *draft) retry(step *task.Step, failed *event.ToolFailed, in ToolFinished, cause uint64) bool {
 	class := abi.FailureClass(failed.Class)
-	passing := class == abi.ClassRateLimited || (class == abi.ClassTransient && !d.s.writes(step))
+	passing := class == abi.ClassRateLimited || (class == abi.ClassTransient && !d.s.mayHaveHappened(step))
 	wait, ok := d.s.config.Limits.backoff(step.Attempt-1, d.s.config.Limits.ToolRetries, in.Output.RetryAfterMillis*1000, in.Jitter)
 	if failed.Fault || !passing || !ok {
 		return false

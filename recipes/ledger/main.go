@@ -1,0 +1,185 @@
+// Command ledger is a tool plugin that writes to the outside world: it appends entries to a ledger over HTTP, each
+// under the operation id of its step as idempotency key. It can tell whether an entry was appended (reconcile), void
+// one (compensate), and say beforehand what a call would do (preview).
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/abi/guest"
+)
+
+func init() {
+	guest.Tool("append", appendEntry).Reconcile(find).Compensate(void).Preview(preview)
+	guest.Tool("entries", list)
+}
+
+func main() {}
+
+// arguments are those of append.
+type arguments struct {
+	Account string `json:"account"`
+	Amount  int64  `json:"amount"`
+	Text    string `json:"text,omitempty"`
+}
+
+// entry is what the ledger knows of one.
+type entry struct {
+	ID      string `json:"id"`
+	Account string `json:"account"`
+	Amount  int64  `json:"amount"`
+	Void    bool   `json:"void,omitempty"`
+}
+
+func (e entry) String() string {
+	text := fmt.Sprintf("entry %s: %d to %s", e.ID, e.Amount, e.Account)
+	if e.Void {
+		text += " (void)"
+	}
+	return text
+}
+
+// send makes a request to the ledger that the configuration names.
+func send(method, path, key string, body []byte) (guest.Response, error) {
+	var config struct {
+		URL string `json:"url"`
+	}
+	if err := guest.Config(&config); err != nil {
+		return guest.Response{}, err
+	}
+	request := guest.Request{Method: method, URL: strings.TrimSuffix(config.URL, "/") + path, Body: body}
+	if request.Headers = map[string]string{"Accept": "application/json"}; key != "" {
+		request.Headers["Idempotency-Key"] = key
+	}
+	if body != nil {
+		request.Headers["Content-Type"] = "application/json"
+	}
+	return guest.Fetch(request)
+}
+
+func appendEntry(call guest.Call) guest.Result {
+	var a arguments
+	if err := call.Decode(&a); err != nil {
+		return guest.Invalid("%v", err)
+	}
+	body, err := json.Marshal(a)
+	if err != nil {
+		return guest.Invalid("%v", err)
+	}
+	response, err := send("POST", "/entries", call.OperationID, body)
+	if err != nil {
+		return guest.WriteFailed(err)
+	}
+	return outcome(response)
+}
+
+// outcome makes the result of a write of what the ledger answered. A 5xx says nothing of whether it happened.
+func outcome(r guest.Response) guest.Result {
+	switch {
+	case r.Status == 200 || r.Status == 201:
+		var e entry
+		if err := json.Unmarshal(r.Body, &e); err != nil {
+			return guest.Unknown("the ledger answered %d, and not with an entry: %v", r.Status, err)
+		}
+		result := guest.OK(e.String())
+		result.Evidence, _ = json.Marshal(e) // strings and a number
+		return result
+	case r.Status == 409:
+		return guest.Failed(abi.ClassConflict, "the ledger has another entry under this operation: %s", reason(r))
+	case r.Status == 429:
+		result := guest.Failed(abi.ClassRateLimited, "the ledger takes no more entries for now")
+		result.RetryAfterMillis = retryAfter(r)
+		return result
+	case r.Status == 401 || r.Status == 403:
+		return guest.Failed(abi.ClassPermission, "the ledger refuses: %s", reason(r))
+	case r.Status >= 400 && r.Status < 500:
+		return guest.Invalid("the ledger refuses the entry: %s", reason(r))
+	}
+	return guest.Unknown("the ledger answered %d", r.Status)
+}
+
+// find tells whether an entry was appended. Absent is certain enough: should a request be still under way, the ledger
+// gives a second one with the same key the entry of the first.
+func find(call guest.Call) guest.Reconciliation {
+	response, err := send("GET", "/entries?key="+url.QueryEscape(call.OperationID), "", nil)
+	if err != nil {
+		return guest.Inconclusive("%v", err)
+	}
+	switch response.Status {
+	case 200:
+		var e entry
+		if err := json.Unmarshal(response.Body, &e); err != nil {
+			return guest.Inconclusive("the ledger answered with no entry: %v", err)
+		}
+		found := guest.Found(e.String())
+		found.Evidence, _ = json.Marshal(e)
+		return found
+	case 404:
+		return guest.Absent("the ledger has no entry under this operation")
+	}
+	unsure := guest.Inconclusive("the ledger answered %d", response.Status)
+	unsure.RetryAfterMillis = retryAfter(response)
+	return unsure
+}
+
+// void undoes an entry.
+func void(undo guest.Undo) guest.Result {
+	var e entry
+	if err := json.Unmarshal(undo.Evidence, &e); err != nil || e.ID == "" {
+		return guest.Failed(abi.ClassPermanent, "it is not known which entry it was")
+	}
+	response, err := send("DELETE", "/entries/"+url.PathEscape(e.ID), undo.CompensationID, nil)
+	if err != nil {
+		return guest.WriteFailed(err)
+	}
+	return outcome(response)
+}
+
+func preview(call guest.Call) (abi.PreviewOutput, error) {
+	var a arguments
+	if err := call.Decode(&a); err != nil {
+		return abi.PreviewOutput{}, err
+	}
+	normal, err := json.Marshal(a)
+	return abi.PreviewOutput{
+		Arguments: normal, Reversible: abi.ReversibleYes,
+		Impact: fmt.Sprintf("appends %d to account %q of the ledger (%q)", a.Amount, a.Account, a.Text),
+	}, err
+}
+
+func list(guest.Call) guest.Result {
+	response, err := send("GET", "/entries", "", nil)
+	if err != nil {
+		return guest.ReadFailed(err)
+	}
+	if response.Status != 200 {
+		return guest.Failed(abi.ClassTransient, "the ledger answered %d", response.Status)
+	}
+	var entries []entry
+	if err := json.Unmarshal(response.Body, &entries); err != nil {
+		return guest.Failed(abi.ClassPermanent, "the ledger answered with no list: %v", err)
+	}
+	lines := make([]string, len(entries))
+	for i, e := range entries {
+		lines[i] = e.String()
+	}
+	if len(lines) == 0 {
+		return guest.OK("no entries")
+	}
+	return guest.OK(strings.Join(lines, "\n"))
+}
+
+// reason is what the ledger says is wrong.
+func reason(r guest.Response) string {
+	var body struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(r.Body, &body) == nil && body.Error != "" {
+		return body.Error
+	}
+	return fmt.Sprintf("status %d", r.Status)
+}
