@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,5 +109,28 @@ func TestHostileName(t *testing.T) {
 		answer, err := second.Hook(context.Background(), abi.HookDirectFinal, nil)
 		require.NoError(t, err)
 		assert.Equal(t, "honest", string(answer.Output))
+	}
+}
+
+// TestHostileNames: a function's name neither forges frames of a stack nor fills the host's memory with it.
+func TestHostileNames(t *testing.T) {
+	long := strings.Repeat("n", 8<<20)
+	for name, want := range map[string]string{
+		"run\n\t.honest() i32\n\n\x1b[2J": "run??.honest() i32???[2J(i32) i32",
+		long:                              long[:100] + "…(i32) i32",
+	} {
+		m := small("")
+		hook := m.Hook("refusal", pt.Local(0), pt.Const(-1), pt.Add(), []byte{0x22, 0, 0x04, 0x40}, // itself, as often as its
+			pt.Local(0), pt.Call(fnHostCall+2), pt.Drop(), []byte{0x0b}, pt.Unreachable()) // input has bytes
+		require.Equal(t, fnHostCall+2, hook)
+		m.Custom("name", pt.Code([]byte{1}, pt.Sized(pt.Vec(pt.Code(pt.U32(hook), pt.Name(name))))))
+		m.Manifest(manifest("refusal"))
+		_, err := load(t, m.Bytes(), Options{}).Hook(t.Context(), abi.HookRefusal, make([]byte, 40))
+		var fault *CallError
+		require.ErrorAs(t, err, &fault)
+		require.Len(t, fault.Frames, 30)
+		for _, frame := range fault.Frames[:29] {
+			assert.Equal(t, want, frame)
+		}
 	}
 }

@@ -70,7 +70,7 @@ func Load(ctx context.Context, inspection *Inspection, opts Options) (*Plugin, e
 		return nil, inspection.Refuse(RefusedGrant, reason)
 	}
 	rewritten, globals := inspection.module.ExportGlobals()
-	rewritten = inspection.module.CapTables(rewritten)
+	rewritten = inspection.module.Strip(inspection.module.CapTables(rewritten))
 	compile := wasmrt.Options{
 		MemoryPages: uint32(p.memoryLimit / abi.PageBytes),
 		Functions:   append(hostfn.Functions(), wasi.Functions()...),

@@ -190,13 +190,26 @@ func TestCaps(t *testing.T) {
 			"more than 1000 custom sections"},
 		"types": {maxItems, func(n int) []byte { return pt.Binary(many(1, n, 0x60, 0, 0)) },
 			"10001 types are over the limit of 10000"},
-		"values of one type": {maxTypeValues, func(n int) []byte {
-			return pt.Binary(pt.Section(1, []byte{1, 0x60}, pt.U32(n), repeat(n, pt.I32), []byte{0}))
-		},
-			"100001 value types are over the limit of 100000"},
+		"parameters of one type": {maxValues, func(n int) []byte {
+			return pt.Binary(pt.Section(1, pt.Vec(pt.FuncType(repeat(n, pt.I32), nil))))
+		}, "1001 value types are over the limit of 1000"},
+		"results of one type": {maxValues, func(n int) []byte {
+			return pt.Binary(pt.Section(1, pt.Vec(pt.FuncType(nil, repeat(n, pt.I32)))))
+		}, "1001 value types are over the limit of 1000"},
 		"values of all types": {maxTypeValues, func(n int) []byte {
-			return pt.Binary(pt.Section(1, pt.Vec(pt.FuncType(repeat(n/2, pt.I32), nil), pt.FuncType(nil, repeat(n-n/2, pt.I32)))))
+			all := slices.Repeat([][]byte{pt.FuncType(repeat(maxValues, pt.I32), repeat(maxValues, pt.I32))}, n/(2*maxValues))
+			return pt.Binary(pt.Section(1, pt.Vec(append(all, pt.FuncType(repeat(n%(2*maxValues), pt.I32), nil))...)))
 		}, "types with more than 100000 values"},
+		"data segments": {maxDataSegments, func(n int) []byte { return pt.Binary(many(11, n, 1, 0)) },
+			"100001 data segments are over the limit of 100000"},
+		"element segments": {maxElementSegments, func(n int) []byte { return pt.Binary(many(9, n, 1, 0, 0)) },
+			"10001 element segments are over the limit of 10000"},
+		"elements": {maxElements, func(n int) []byte {
+			segment := func(n int) []byte {
+				return slices.Concat([]byte{5, pt.FuncRef}, pt.U32(n), repeat(n, 0xd0, pt.FuncRef, 0x0b))
+			}
+			return pt.Binary(pt.Section(9, pt.Vec(segment(n/2), segment(n-n/2))))
+		}, "200001 elements of all segments are over the limit of 200000"},
 		"imports": {maxItems, func(n int) []byte { return pt.Binary(types, many(2, n, 1, 'm', 0, 0, 0)) },
 			"10001 imports are over the limit of 10000"},
 		"memories": {1, func(n int) []byte { return pt.Binary(many(5, n, 0, 0)) },

@@ -1,5 +1,11 @@
 package wasmbin
 
+// nameSection is the custom section that names functions and locals, subFunctionNames the part of it for functions.
+const (
+	nameSection      = "name"
+	subFunctionNames = 1
+)
+
 // checkNames reads the name section as wazero does, which refuses a module for faults in it: a name section
 // that wazero cannot read, or a second one. wazero does not hold each subsection to its size, only their sum
 // to the section's; and where that doesn't come out, it reads on to the end of the file. Here the sum must
@@ -20,7 +26,7 @@ func (m *Module) checkNames(r *reader) {
 		switch id {
 		case 0:
 			r.skipName()
-		case 1:
+		case subFunctionNames:
 			nameMap(r)
 		case 2:
 			for n := r.count("named functions"); n > 0 && r.err == nil; n-- {

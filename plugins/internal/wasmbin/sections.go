@@ -28,6 +28,17 @@ const (
 	maxItems = 10_000
 	// maxTypeValues bounds the parameters and results of all types together, for the same reason.
 	maxTypeValues = 100_000
+	// maxValues bounds the parameters, and the results, of one type: what engines agree on (the JavaScript API of
+	// WebAssembly). Compiling a function of 30,000 parameters takes wazero gigabytes.
+	maxValues = 1_000
+	// maxDataSegments is what engines agree on, too: 80 bytes are kept of a segment that takes two. Stock Go writes
+	// one for each run of data that is not zero (38,000 in a guest of 3.4 MB), and never more than this.
+	maxDataSegments = 100_000
+	// maxElementSegments: the same, and an instance keeps them. Compilers emit a few; stock Go one.
+	maxElementSegments = 10_000
+	// maxElements bounds the elements of all segments together, which take a byte each and 12 of the host's, most
+	// of them in each instance. It is past the most functions that there are, and what fits into tables.
+	maxElements = 200_000
 	// maxCustoms bounds custom sections: compilers emit fewer than 20.
 	maxCustoms = 1_000
 )
@@ -70,7 +81,7 @@ func (m *Module) parseCustom(r *reader) {
 		return
 	}
 	name := r.name()
-	if name == "name" && r.err == nil {
+	if name == nameSection && r.err == nil {
 		names := *r
 		m.checkNames(&names)
 		r.err = names.err
@@ -101,7 +112,7 @@ func (m *Module) parseTypes(r *reader) {
 
 // valueBytes reads a vector of value types and gives it as a view of the module.
 func valueBytes(r *reader) []byte {
-	n := r.countUpTo(maxTypeValues, "value types")
+	n := r.countUpTo(maxValues, "value types")
 	start := r.pos
 	for ; n > 0 && r.err == nil; n-- {
 		valueByte(r)

@@ -71,6 +71,10 @@ func checkParsed(t *testing.T, b []byte, refused *int) {
 		assert.Len(t, exported.Exports, len(m.Exports)+len(names))
 		assert.Equal(t, m.Restorable(), exported.Restorable())
 	}
+	stripped, err := Parse(m.Strip(m.CapTables(b)))
+	require.NoError(t, err)
+	assert.LessOrEqual(t, len(stripped.Customs), 1)
+	assert.Equal(t, m.Imports, stripped.Imports)
 }
 
 func FuzzParse(f *testing.F) {

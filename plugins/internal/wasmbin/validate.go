@@ -127,7 +127,8 @@ const (
 )
 
 func (m *Module) parseElements(r *reader) {
-	for n := r.count("element segments"); n > 0 && r.err == nil; n-- {
+	elements := 0
+	for n := r.countUpTo(maxElementSegments, "element segments"); n > 0 && r.err == nil; n-- {
 		start := r.pos
 		flags := r.u32()
 		if flags > 7 {
@@ -149,7 +150,12 @@ func (m *Module) parseElements(r *reader) {
 			m.elementTable(r, start, table, t)
 		}
 		m.elements = append(m.elements, t)
-		for n := r.count("elements"); n > 0 && r.err == nil; n-- {
+		n := r.count("elements")
+		if elements += n; elements > maxElements {
+			r.failAt(start, "%d elements of all segments are over the limit of %d", elements, maxElements)
+			return
+		}
+		for ; n > 0 && r.err == nil; n-- {
 			if flags&elementExprs != 0 {
 				m.constant(r, t)
 			} else if index, ok := m.funcIndex(r); ok {
@@ -186,7 +192,7 @@ func (m *Module) parseDataCount(r *reader) {
 }
 
 func (m *Module) parseData(r *reader) {
-	m.datas = r.count("data segments")
+	m.datas = r.countUpTo(maxDataSegments, "data segments")
 	for n := m.datas; n > 0 && r.err == nil; n-- {
 		start := r.pos
 		switch flags := r.u32(); flags {

@@ -55,14 +55,33 @@ func fault(ctx context.Context, err error) error {
 	return &Trap{Reason: reason, Frames: frames(stack)}
 }
 
-// frames reads the guest's functions out of wazero's stack trace, and leaves out the host's own.
+// A stack is shown to people: its innermost functions, each with as many of its parameters as a line has room for.
+// wazero gives 30.
+const (
+	maxFrames     = 30
+	maxFrameBytes = 200
+)
+
+// frames reads the guest's functions out of wazero's stack trace, and leaves out the host's own. Names are the
+// guest's: what is compiled has short ones on one line (wasmbin.Strip), and nothing here relies on that.
 func frames(stack string) []string {
 	stack, _, _ = strings.Cut(stack, "\n\n")
 	var out []string
 	for line := range strings.Lines(stack) {
-		if line = strings.TrimSpace(line); line != "" {
-			out = append(out, strings.TrimPrefix(line, "."))
+		if len(out) == maxFrames {
+			break
+		}
+		if line = strings.TrimPrefix(strings.TrimSpace(line), "."); line != "" {
+			out = append(out, clip(line))
 		}
 	}
 	return out
+}
+
+// clip shortens a frame, in memory of its own: it must not hold the whole trace.
+func clip(frame string) string {
+	if len(frame) <= maxFrameBytes {
+		return strings.Clone(frame)
+	}
+	return strings.ToValidUTF8(frame[:maxFrameBytes], "") + "…"
 }

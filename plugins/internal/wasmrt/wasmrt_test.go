@@ -3,6 +3,7 @@ package wasmrt
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -108,6 +109,19 @@ func TestFrames(t *testing.T) {
 	var trap *Trap
 	require.ErrorAs(t, err, &trap)
 	assert.Equal(t, []string{"inner() i32", "outer(i32) i32"}, trap.Frames)
+}
+
+// TestFramesAreBounded: whatever a guest calls its functions, its stack is a few short lines.
+func TestFramesAreBounded(t *testing.T) {
+	m := guest(pt.Local(0), pt.Const(-1), pt.Add(), []byte{0x22, 0, 0x04, 0x40}, // itself, as often as it is told
+		pt.Local(0), pt.Call(2), pt.Drop(), []byte{0x0b}, pt.Unreachable())
+	name := strings.Repeat("forged()\n\t.", 100) + strings.Repeat("ö", 1<<20)
+	m.Custom("name", pt.Code([]byte{1}, pt.Sized(pt.Vec(pt.Code(pt.U32(2), pt.Name(name))))))
+	_, err := start(t, m.Bytes(), host(identity)).Call(t.Context(), run, 5)
+	var trap *Trap
+	require.ErrorAs(t, err, &trap)
+	assert.Len(t, trap.Frames, maxFrames)
+	assert.Equal(t, strings.Repeat("ö", maxFrameBytes/2)+"…", frames(strings.Repeat("ö", 1<<20))[0])
 }
 
 // TestContext: the end of the context is its own error, with its cause.
