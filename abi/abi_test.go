@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,14 @@ func TestFunction(t *testing.T) {
 		assert.True(t, test.f.SameType(abi.Function{Name: "other", Params: test.f.Params, Results: test.f.Results}))
 	}
 	assert.False(t, tests[0].f.SameType(tests[1].f))
+}
+
+// TestFunctionOfManyValues: the text of a type is short, however many values a module announces.
+func TestFunctionOfManyValues(t *testing.T) {
+	values := func(n int) []abi.ValueType { return slices.Repeat([]abi.ValueType{abi.I32}, n) }
+	sixteen := "i32" + strings.Repeat(", i32", 15)
+	assert.Equal(t, "("+sixteen+") -> "+sixteen, abi.Function{Params: values(16), Results: values(16)}.Type())
+	assert.Equal(t, "("+sixteen+", … 1 more) -> "+sixteen+", … 99984 more", abi.Function{Params: values(17), Results: values(100_000)}.Type())
 }
 
 func TestListsAreTheCallersOwn(t *testing.T) {

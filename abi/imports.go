@@ -1,6 +1,10 @@
 package abi
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // ValueType is a WebAssembly value type as it is written in the text format.
 type ValueType string
@@ -21,26 +25,31 @@ type Function struct {
 // String writes the function as SPEC.md does: input_read(i32, i32, i32) -> i32.
 func (f Function) String() string { return f.Name + f.Type() }
 
-// Type writes the function's type without its name.
+// shownValues is how many parameters, and how many results, Type writes: more than any function of a contract here
+// has, and few enough that a list of ten thousand types, which a module can announce in a few bytes, is short.
+const shownValues = 16
+
+// Type writes the function's type without its name; of a long one its beginning.
 func (f Function) Type() string {
-	s := "("
-	for i, p := range f.Params {
-		if i > 0 {
-			s += ", "
-		}
-		s += string(p)
-	}
-	s += ") -> "
 	if len(f.Results) == 0 {
-		return s + "()"
+		return "(" + valueList(f.Params) + ") -> ()"
 	}
-	for i, r := range f.Results {
+	return "(" + valueList(f.Params) + ") -> " + valueList(f.Results)
+}
+
+func valueList(types []ValueType) string {
+	var s strings.Builder
+	for i, t := range types {
 		if i > 0 {
-			s += ", "
+			s.WriteString(", ")
 		}
-		s += string(r)
+		if i == shownValues {
+			fmt.Fprintf(&s, "… %d more", len(types)-i)
+			break
+		}
+		s.WriteString(string(t))
 	}
-	return s
+	return s.String()
 }
 
 // SameType tells whether f and g take and give the same values.

@@ -1,9 +1,12 @@
 package plugins
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -285,4 +288,31 @@ func TestInspectInvalid(t *testing.T) {
 	assert.EqualError(t, err, "plugin file is not a valid module: code section at offset 93: instruction 0xb takes i32 and finds i64")
 	_, err = Load(t.Context(), i, Options{})
 	assert.Equal(t, refused, err)
+}
+
+// TestInspectIsLinear: a small module that has as many imports and exports of as long a type as it may is judged in
+// memory of that order, and not of the product.
+func TestInspectIsLinear(t *testing.T) {
+	long := bytes.Repeat([]byte{pt.ExternRef}, 1000)
+	m := &pt.Module{}
+	m.Memory(1)
+	wide := m.Type(long, long)
+	for range 9_999 {
+		m.RawImport("e", "f", pt.KindFunc, pt.U32(wide))
+	}
+	for n := range 9_998 {
+		m.Export(strconv.Itoa(n), pt.KindFunc, 0)
+	}
+	m.Export("axis_abi_v1", pt.KindFunc, 0)
+	m.Export("axis_v1_refusal", pt.KindFunc, 0)
+	m.Manifest(manifest("refusal"))
+	b := m.Bytes()
+	require.Less(t, len(b), 250_000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	i, err := Inspect(b)
+	runtime.ReadMemStats(&after)
+	require.ErrorContains(t, err, "imports e.f, which no host")
+	assert.Equal(t, "e.f(externref"+strings.Repeat(", externref", 15)+", … 984 more) -> externref"+strings.Repeat(", externref", 15)+", … 984 more", i.Imports[0])
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
 }

@@ -177,6 +177,13 @@ func TestCaps(t *testing.T) {
 			}
 			return pt.Binary(types, many(3, len(bodies), 0), pt.Section(10, pt.Vec(bodies...)))
 		}, "5000001 locals of all functions are over the limit of 5000000"},
+		"moves of a body": {movesAtLeast + movesPerByte*1857, func(n int) []byte {
+			// Calls that give as many values as can be, each in a block of its own, and one that gives the rest: 1857 bytes.
+			code := append(repeat(n/maxValues, 0x02, 0x40, 0x10, 0, 0x0c, 0, 0x0b), 0x02, 0x40, 0x10, 1, 0x0c, 0, 0x0b, 0x0b)
+			return pt.Binary(pt.Section(1, pt.Vec(pt.FuncType(nil, repeat(maxValues, pt.I32)), pt.FuncType(nil, repeat(n%maxValues, pt.I32)), nothing)),
+				pt.Section(2, pt.Vec([]byte{1, 'm', 0, 0, 0}, []byte{1, 'm', 0, 0, 1})), pt.Section(3, []byte{1, 2}),
+				pt.Section(10, pt.Vec(pt.Sized([]byte{0}, code))), pt.Custom("long", make([]byte, 10_000)))
+		}, "calls, blocks and branches move values over the limit of 264001"},
 		"memory pages": {maxMemoryPages, func(n int) []byte { return pt.Binary(pt.Section(5, []byte{1, 0}, pt.U32(n))) },
 			"memory of 65537 pages is over the limit of 65536"},
 		"most memory pages": {maxMemoryPages, func(n int) []byte { return pt.Binary(pt.Section(5, []byte{1, 1, 1}, pt.U32(n))) },

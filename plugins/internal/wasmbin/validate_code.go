@@ -10,11 +10,13 @@ const (
 	// maxOperands bounds the operand stack, one byte each. Code that pushes values one by one stays below it,
 	// since a body is no longer; calls of functions with many results could pass it.
 	maxOperands = 1 << 20
-	// movesPerByte bounds how many values calls, blocks and branches move, for each byte of the module: a call
-	// takes two bytes and may move thousands of values, and validation is to be linear in the module's length.
-	// A stock Go guest has 0.01, the most in the specification's tests is 0.2; movesAtLeast is for small modules.
-	movesPerByte  = 4
-	movesAtLeast  = 1 << 20
+	// movesPerByte bounds how many values calls, blocks and branches move, for each byte of the module and of
+	// each body: a call takes two bytes and may move two thousand values. Validation is to be linear in the module's
+	// length, and what compiling a body takes goes by the number (a million: 400 ms and 240 MB). A call that is of
+	// some use has code before it that makes its parameters, so it moves less than half a value for each byte; stock
+	// Go guests have 0.01, the most in the specification's tests is 0.2. movesAtLeast is for small ones.
+	movesPerByte  = 1
+	movesAtLeast  = 1 << 18
 	movesOverText = "calls, blocks and branches move values over the limit of %d"
 )
 
@@ -60,7 +62,8 @@ type validator struct {
 	locals   []byte // types of the first locals, parameters included
 	groups   []localGroup
 	declared uint64 // locals of all functions
-	moves    int    // what is left
+	moves    budget // of the module
+	inBody   budget // moves of the function
 }
 
 func (m *Module) parseCode(r *reader) {
@@ -71,7 +74,7 @@ func (m *Module) parseCode(r *reader) {
 		return
 	}
 	m.bodies = n
-	v := &validator{m: m, ops: newOpcodes(), moves: movesAtLeast + movesPerByte*len(m.bytes)}
+	v := &validator{m: m, ops: newOpcodes(), moves: newBudget(len(m.bytes))}
 	for i := 0; i < n && r.err == nil; i++ {
 		start := r.pos
 		size := r.u32()
@@ -95,6 +98,7 @@ func (m *Module) parseCode(r *reader) {
 func (v *validator) function(sig signature) {
 	r := &v.body
 	v.r, v.sig, v.at = r, sig, r.pos
+	v.inBody = newBudget(r.end - r.pos)
 	v.charge(len(sig.params)) // parameters are written down as locals, below
 	v.parseLocals()
 	v.operands, v.frames = v.operands[:0], v.frames[:0]
@@ -205,9 +209,19 @@ func (v *validator) popAll(types []byte) {
 	}
 }
 
+// budget is how many values may be moved, and how many of them are left.
+type budget struct{ limit, left int }
+
+func newBudget(length int) budget {
+	limit := movesAtLeast + movesPerByte*length
+	return budget{limit, limit}
+}
+
 func (v *validator) charge(values int) {
-	if v.moves -= values; v.moves < 0 {
-		v.fail(movesOverText, movesAtLeast+movesPerByte*len(v.m.bytes))
+	for _, b := range []*budget{&v.inBody, &v.moves} {
+		if b.left -= values; b.left < 0 {
+			v.fail(movesOverText, b.limit)
+		}
 	}
 }
 
