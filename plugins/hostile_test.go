@@ -134,3 +134,17 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileStraightLines: code without loops, which wazero's switch passes by, is stopped where it calls the host, by
+// whatever name: here it asks for a gigabyte of random bytes, ten thousand times.
+func TestHostileStraightLines(t *testing.T) {
+	m := pt.New(pt.Import{Module: abi.WASIModule, Name: "random_get", Params: []byte{pt.I32, pt.I32}, Results: []byte{pt.I32}})
+	const bytes = 1<<30 - 1<<16
+	ask := pt.Code(pt.Const(0), pt.Const(bytes), pt.Call(0), pt.Drop())
+	m.Hook("refusal", pt.Const(bytes>>16), []byte{0x40, 0}, pt.Drop(), pt.Local(0), []byte{0x04, 0x40},
+		[]byte(strings.Repeat(string(ask), 10_000)), []byte{0x0b}, pt.Const(0))
+	m.Manifest(manifest("refusal", `"limits": {"memory_bytes": 1073741824}, `))
+	p := load(t, m.Bytes(), Options{HookTimeout: 250 * time.Millisecond})
+	_, err := p.Hook(t.Context(), abi.HookRefusal, []byte("spin"))
+	assert.EqualError(t, err, `plugin "small": refusal did not finish in 250ms and was stopped (limits.hook_timeout_ms)`)
+}

@@ -278,3 +278,32 @@ func TestReset(t *testing.T) {
 	assert.Equal(t, nanos, againNanos)
 	assert.Equal(t, random, againRandom)
 }
+
+// ends is a context that has ended when it was asked so often.
+type ends struct {
+	context.Context
+	after int
+}
+
+func (e *ends) Err() error {
+	if e.after--; e.after < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestRandomGetEnds: many random bytes are given in pieces, which are those that one after the other gives, and no more
+// of them once the time is over.
+func TestRandomGetEnds(t *testing.T) {
+	want := make([]byte, 5*randomPiece/2)
+	w := New([32]byte{7})
+	_, _ = w.random.Read(want)
+	for after, filled := range map[int]int{0: 0, 1: randomPiece, 2: 2 * randomPiece, 3: len(want)} {
+		got := make([]byte, len(want))
+		w := New([32]byte{7})
+		err := w.fill(&ends{t.Context(), after}, got)
+		assert.Equal(t, want[:filled], got[:filled])
+		assert.Equal(t, make([]byte, len(want)-filled), got[filled:])
+		assert.Equal(t, filled < len(want), err != nil)
+	}
+}

@@ -43,6 +43,9 @@ func fault(ctx context.Context, err error) error {
 		}
 		return &Exit{Code: closed.ExitCode()}
 	}
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) { // of a host function: see adapt
+		return cause
+	}
 	reason, stack, _ := strings.Cut(err.Error(), "\nwasm stack trace:\n")
 	reason = strings.TrimSuffix(strings.TrimPrefix(reason, "wasm error: "), " (recovered by wazero)")
 	var trap *Trap

@@ -18,7 +18,8 @@ type HostFunction struct {
 	Type   abi.Function
 	// Call gets its parameters in stack and leaves its result in stack[0]. An i32 parameter is the low half
 	// of its slot; the high half is not defined. An error ends the guest's call with it: it is for what a
-	// guest must not survive, such as a range outside its memory or an exit.
+	// guest must not survive, such as a range outside its memory or an exit. It is not called once ctx has ended,
+	// and one that takes time in proportion to what the guest asks for gives ctx's cause when that ends meanwhile.
 	Call func(ctx context.Context, mem Memory, stack []uint64) error
 }
 
@@ -126,10 +127,14 @@ func (m *Module) defineHost(ctx context.Context, functions []HostFunction) error
 	return nil
 }
 
-// adapt makes a host function wazero's. An error unwinds the guest as a panic that wazero recovers; faults
+// adapt makes a host function wazero's. It does nothing for a call whose time is over, and ends that: wazero's own
+// switch is looked at in loops alone, and code without any would go on. An error unwinds the guest as a panic that wazero recovers; faults
 // (fault.go) finds it again. The one panic here is wazero's way of trapping.
 func adapt(f HostFunction) api.GoModuleFunction {
 	return api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
+		if ctx.Err() != nil {
+			panic(context.Cause(ctx))
+		}
 		if err := f.Call(ctx, Memory{mod.Memory(), f.Type.Name}, stack); err != nil {
 			panic(err)
 		}

@@ -3,6 +3,8 @@ package wasmrt
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,6 +142,41 @@ func TestContext(t *testing.T) {
 			assert.Equal(t, cause, err)
 		})
 	}
+}
+
+// TestContextInStraightLines: code without loops, which wazero does not stop, is stopped where it calls the host.
+func TestContextInStraightLines(t *testing.T) {
+	cause := errors.New("enough")
+	for name, hook := range map[string][]byte{
+		"calls":        slices.Repeat(pt.Code(pt.Const(0), pt.Call(0), pt.Drop()), 1000),
+		"in recursion": pt.Code(pt.Const(0), pt.Call(0), pt.Drop(), pt.Local(0), pt.Call(2), pt.Drop()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			calls := 0
+			i := start(t, guest(hook, pt.Const(0)).Bytes(), host(func(context.Context, Memory, []uint64) error {
+				if calls++; calls == 3 {
+					cancel(cause)
+				}
+				return nil
+			}))
+			_, err := i.Call(ctx, run, 0)
+			assert.Equal(t, cause, err)
+			assert.Equal(t, 3, calls)
+		})
+	}
+}
+
+// TestContextWithinAHostFunction: what a host function gives for the end of the context is that end.
+func TestContextWithinAHostFunction(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	i := start(t, guest(pt.Const(0), pt.Call(0)).Bytes(), host(func(ctx context.Context, _ Memory, _ []uint64) error {
+		cancel(errors.New("enough"))
+		return fmt.Errorf("reading: %w", context.Cause(ctx))
+	}))
+	_, err := i.Call(ctx, run, 0)
+	assert.EqualError(t, err, "enough")
 }
 
 // TestRestore: memory and the named globals are put back; a memory that has grown cannot be.
