@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -145,7 +146,7 @@ func BenchmarkInspect(b *testing.B) {
 func BenchmarkLoadWarm(b *testing.B) {
 	i, err := Inspect(boxed(b))
 	require.NoError(b, err)
-	opts := Options{CacheDir: b.TempDir()}
+	opts := Options{CacheDir: filepath.Join(b.TempDir(), "cache")}
 	p, err := Load(b.Context(), i, opts)
 	require.NoError(b, err)
 	require.NoError(b, p.Close())
@@ -164,7 +165,7 @@ func BenchmarkLoadWarm(b *testing.B) {
 // BenchmarkTenPlugins loads ten Go guests whose compiled code is on disk, side by side as the host does, and
 // closes them: once as inspected before, once from their bytes.
 func BenchmarkTenPlugins(b *testing.B) {
-	opts := Options{CacheDir: b.TempDir()}
+	opts := Options{CacheDir: filepath.Join(b.TempDir(), "cache")}
 	var files [][]byte
 	var inspections []*Inspection
 	for n := range 10 {

@@ -40,7 +40,11 @@ func TestCompilationCache(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "odd [name] *")
 	assert.Equal(t, 1, compilations(t, packed, dir), "first use")
 	assert.Equal(t, 0, compilations(t, packed, dir), "second use")
-	assert.Equal(t, 1, compilations(t, one(t, "1.0.1"), dir), "another version")
+	assert.Equal(t, 0, compilations(t, one(t, "1.0.1"), dir), "another version, whose manifest is not compiled")
+	m := small(`{"keywords": ["1"]}`)
+	m.Hook("refusal", pt.Const(0), pt.Drop(), say(len(`{"keywords": ["1"]}`)))
+	m.Manifest(manifest("refusal"))
+	assert.Equal(t, 1, compilations(t, m.Bytes(), dir), "other code")
 }
 
 // TestNoCacheDir: without a directory each load compiles, and says so, whatever lies in the working directory.

@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,7 +15,7 @@ import (
 func TestLoadClose(t *testing.T) {
 	i, err := Inspect(bases()[0].file)
 	require.NoError(t, err)
-	for name, opts := range map[string]Options{"compiled": {}, "warm": {CacheDir: t.TempDir()}} {
+	for name, opts := range map[string]Options{"compiled": {}, "warm": {CacheDir: filepath.Join(t.TempDir(), "cache")}} {
 		t.Run(name, func(t *testing.T) {
 			repeat(t, long(1000, 50), func() {
 				p, err := Load(t.Context(), i, opts)

@@ -2,11 +2,8 @@ package plugins
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
@@ -19,7 +16,8 @@ import (
 
 // Options of Load. The zero value gives the ABI's defaults and no configuration.
 type Options struct {
-	// CacheDir keeps compiled code between processes. Empty, or not writable: in memory only.
+	// CacheDir keeps compiled code between processes. Empty, not writable, another user's, or one that others can write
+	// to: in memory only.
 	CacheDir string
 	// MemoryBytes is the operator's cap on linear memory. 0 leaves it to the manifest.
 	MemoryBytes int64
@@ -72,13 +70,9 @@ func Load(ctx context.Context, inspection *Inspection, opts Options) (*Plugin, e
 	rewritten, globals := inspection.module.ExportGlobals()
 	rewritten = inspection.module.Strip(inspection.module.CapTables(rewritten))
 	compile := wasmrt.Options{
+		CacheDir:    opts.CacheDir,
 		MemoryPages: uint32(p.memoryLimit / abi.PageBytes),
 		Functions:   append(hostfn.Functions(), wasi.Functions()...),
-	}
-	if opts.CacheDir != "" {
-		// Keyed by the digest of what is compiled, which is not what was read.
-		sum := sha256.Sum256(rewritten)
-		compile.CacheDir = filepath.Join(opts.CacheDir, hex.EncodeToString(sum[:]))
 	}
 	if opts.Events.Compiling != nil {
 		compile.Compiling = func() { opts.Events.Compiling(p.manifest.Name) }

@@ -1,10 +1,9 @@
 package wasmrt
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -37,14 +36,10 @@ func cached(t *testing.T) (dir, code string) {
 	dir = filepath.Join(t.TempDir(), "cache [1] *?")
 	require.True(t, compiles(t, dir), "first use")
 	require.False(t, compiles(t, dir), "second use")
-	for _, file := range (codeCache{dir}).files() {
-		if !strings.HasSuffix(file, sealSuffix) {
-			require.Empty(t, code, "one module has one file")
-			code = file
-		}
-	}
-	require.FileExists(t, code)
-	return dir, code
+	files, ok := newCodeCache(dir, guest(pt.Const(7)).Bytes()).files()
+	require.True(t, ok)
+	require.Len(t, files, 1, "one module has one file")
+	return dir, files[0]
 }
 
 func TestCacheIsNotNeeded(t *testing.T) {
@@ -74,6 +69,16 @@ func TestCacheIsRepaired(t *testing.T) {
 	t.Logf("each of %d bytes", len(whole))
 }
 
+// move puts what is at path elsewhere, and something that leads there in its place.
+func move(t *testing.T, path string, link func(from, to string) error) {
+	t.Helper()
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	require.NoError(t, os.Rename(path, elsewhere))
+	require.NoError(t, link(elsewhere, path))
+}
+
+// TestCacheOfOddFiles: whatever stands in the place of code or of its checksum is neither read nor waited for, and is
+// made good.
 func TestCacheOfOddFiles(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, code string){
 		"empty":         func(t *testing.T, code string) { require.NoError(t, os.Truncate(code, 0)) },
@@ -83,6 +88,28 @@ func TestCacheOfOddFiles(t *testing.T) {
 		"bad seal":      func(t *testing.T, code string) { require.NoError(t, os.WriteFile(code+sealSuffix, []byte("0"), 0o600)) },
 		"gone":          func(t *testing.T, code string) { require.NoError(t, os.Remove(code)) },
 		"other content": func(t *testing.T, code string) { require.NoError(t, os.WriteFile(code, []byte("WAZEVO"), 0o600)) },
+		"far too long":  func(t *testing.T, code string) { require.NoError(t, os.Truncate(code, 20<<30)) },
+		"long seal":     func(t *testing.T, code string) { require.NoError(t, os.Truncate(code+sealSuffix, 8<<30)) },
+		"a link":        func(t *testing.T, code string) { move(t, code, os.Symlink) },
+		"a linked seal": func(t *testing.T, code string) { move(t, code+sealSuffix, os.Symlink) },
+		"linked versions": func(t *testing.T, code string) {
+			move(t, filepath.Dir(code), os.Symlink)
+		},
+		"a linked module": func(t *testing.T, code string) {
+			move(t, filepath.Dir(filepath.Dir(code)), os.Symlink)
+		},
+		"a directory": func(t *testing.T, code string) {
+			require.NoError(t, os.Remove(code))
+			require.NoError(t, os.MkdirAll(filepath.Join(code, "below"), 0o700))
+		},
+		"a directory of a seal": func(t *testing.T, code string) {
+			require.NoError(t, os.Remove(code+sealSuffix))
+			require.NoError(t, os.MkdirAll(filepath.Join(code+sealSuffix, "below"), 0o700))
+		},
+		"a file of versions": func(t *testing.T, code string) {
+			require.NoError(t, os.RemoveAll(filepath.Dir(code)))
+			require.NoError(t, os.WriteFile(filepath.Dir(code), nil, 0o600))
+		},
 		"an empty directory": func(t *testing.T, code string) {
 			require.NoError(t, os.Remove(code))
 			require.NoError(t, os.Mkdir(code, 0o700))
@@ -94,16 +121,6 @@ func TestCacheOfOddFiles(t *testing.T) {
 			assert.True(t, compiles(t, dir))
 			assert.False(t, compiles(t, dir), "it was repaired")
 		})
-	}
-}
-
-// TestCacheThatCannotBeRepaired: what stands in the way of the code and cannot be removed costs time, and no more.
-func TestCacheThatCannotBeRepaired(t *testing.T) {
-	dir, code := cached(t)
-	require.NoError(t, os.Remove(code))
-	require.NoError(t, os.MkdirAll(filepath.Join(code, "below"), 0o700))
-	for range 2 {
-		assert.True(t, compiles(t, dir))
 	}
 }
 
@@ -121,14 +138,20 @@ func TestCacheDrafts(t *testing.T) {
 	assert.NoFileExists(t, old)
 }
 
-// TestCacheThatAllCanWrite: code from a directory in which anybody can put some is not run.
-func TestCacheThatAllCanWrite(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no such permissions")
-	}
-	dir, _ := cached(t)
-	require.NoError(t, os.Chmod(dir, 0o777))
-	for range 2 {
-		assert.True(t, compiles(t, dir))
-	}
+// TestCodeIsWithinItsCap: of a module whose code is as long for its size as can be, it is kept.
+func TestCodeIsWithinItsCap(t *testing.T) {
+	const n = 50_000
+	repeat := func(item ...byte) []byte { return bytes.Repeat(item, n) }
+	binary := pt.Binary(pt.Section(1, pt.Vec(pt.FuncType(nil, nil))), pt.Section(3, pt.U32(n), repeat(0)), pt.Section(10, pt.U32(n), repeat(2, 0, 0x0b)))
+	dir := filepath.Join(t.TempDir(), "cache")
+	m, err := Compile(t.Context(), binary, Options{CacheDir: dir})
+	require.NoError(t, err)
+	require.NoError(t, m.Close(t.Context()))
+	cache := newCodeCache(dir, binary)
+	files, _ := cache.files()
+	require.Len(t, files, 1)
+	info, err := os.Stat(files[0])
+	require.NoError(t, err)
+	t.Logf("%d bytes of code, %d for each of the module's", info.Size(), info.Size()/int64(len(binary)))
+	assert.True(t, cache.sealed(files[0]))
 }

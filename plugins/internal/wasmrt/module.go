@@ -42,8 +42,8 @@ func (m Memory) View(ptr, n uint32) ([]byte, error) {
 
 // Options of Compile.
 type Options struct {
-	// CacheDir keeps compiled code between processes; empty keeps it in memory only. It must be used for
-	// one module only: whether it holds anything is how a first use is told.
+	// CacheDir keeps compiled code between processes, in a directory for each module; empty keeps it in memory only,
+	// and so does one that is another user's or that others can write to.
 	CacheDir string
 	// Compiling, where it is set, is called before a compilation that CacheDir does not spare.
 	Compiling func()
@@ -62,7 +62,7 @@ type Module struct {
 
 // Compile validates and compiles a module. The caller closes the result.
 func Compile(ctx context.Context, binary []byte, opts Options) (*Module, error) {
-	onDisk := codeCache{opts.CacheDir}
+	onDisk := newCodeCache(opts.CacheDir, binary)
 	cache, whole := onDisk.open()
 	if !whole && opts.Compiling != nil {
 		opts.Compiling()
