@@ -88,10 +88,13 @@ func (m *Manifest) answers(h Hook) bool {
 }
 
 // ParseManifest decodes a manifest section and validates it. The error of a manifest that was read but is
-// not valid wraps every problem found, and the manifest is returned with it so that it can be shown.
+// not valid wraps the problems found, and the manifest is returned with it so that it can be shown.
 func ParseManifest(section []byte) (*Manifest, error) {
 	if len(section) > MaxManifestBytes {
 		return nil, fmt.Errorf("manifest of %d bytes is over the limit of %d", len(section), MaxManifestBytes)
+	}
+	if strings.HasPrefix(string(section[:min(3, len(section))]), "\ufeff") {
+		return nil, errors.New("manifest begins with a byte order mark; save it as UTF-8 without one")
 	}
 	if !utf8.Valid(section) {
 		return nil, errors.New("manifest is not UTF-8")
@@ -99,24 +102,29 @@ func ParseManifest(section []byte) (*Manifest, error) {
 	if deeper(section, MaxNesting) {
 		return nil, fmt.Errorf("manifest is nested deeper than %d", MaxNesting)
 	}
+	if json.Valid(section) { // what is wrong with it otherwise is said below
+		if err := checkKeys(section); err != nil {
+			return nil, err
+		}
+	}
 	var m Manifest
 	var wrong *json.UnmarshalTypeError
 	switch err := json.Unmarshal(section, &m); {
 	case errors.As(err, &wrong) && wrong.Field != "":
-		return nil, fmt.Errorf("%s cannot be a JSON %s", clip(wrong.Field), wrong.Value)
+		return nil, fmt.Errorf("%s cannot be a JSON %s", clip(wrong.Field), clip(wrong.Value))
 	case errors.As(err, &wrong):
-		return nil, fmt.Errorf("manifest must be a JSON object; it is a JSON %s", wrong.Value)
+		return nil, fmt.Errorf("manifest must be a JSON object; it is a JSON %s", clip(wrong.Value))
 	case err != nil:
 		return nil, fmt.Errorf("manifest is not JSON: %w", err)
 	}
 	return &m, m.Validate()
 }
 
-// Validate reports every problem of the manifest at once. It does not ask whether this host serves what
+// Validate reports the problems of the manifest at once, the first 20 of them. It does not ask whether this host serves what
 // the manifest declares: that is the loader's question.
 func (m *Manifest) Validate() error {
-	var problems []error
-	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	var found problems
+	add := found.add
 
 	if m.ABI.Major <= 0 || m.ABI.Minor < 0 {
 		add("abi must be an object with a major of 1 or more and a minor of 0 or more")
@@ -145,7 +153,7 @@ func (m *Manifest) Validate() error {
 	}
 	m.Caps.validate(add)
 	m.validateLimits(add)
-	return errors.Join(problems...)
+	return found.join()
 }
 
 type addProblem func(format string, args ...any)
@@ -166,14 +174,15 @@ func (m *Manifest) validateHooks(add addProblem) {
 			add("hook %q is declared, and no tool has %s", h, strings.TrimPrefix(string(h), "tool_"))
 		}
 	}
-	operations := slices.Concat(m.Requires, m.Optional)
-	for i, op := range operations {
+	seen := map[Operation]bool{}
+	for _, op := range slices.Concat(m.Requires, m.Optional) {
 		switch {
 		case !validOperation(op):
 			add("operation %q must be written name/major, such as config/1", clip(string(op)))
-		case slices.Contains(operations[:i], op):
+		case seen[op]:
 			add("operation %q is named twice in requires and optional", op)
 		}
+		seen[op] = true
 	}
 }
 
@@ -204,9 +213,14 @@ func (m *Manifest) validateLimits(add addProblem) {
 	}
 }
 
+// isObject tells whether raw is a JSON object, without taking it apart.
 func isObject(raw json.RawMessage) bool {
-	var object map[string]json.RawMessage
-	return json.Unmarshal(raw, &object) == nil && object != nil
+	for i, c := range raw {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return c == '{' && json.Valid(raw[i:])
+		}
+	}
+	return false
 }
 
 // validName tells whether s can be a plugin's or a tool's name: the model protocol allows a-z, A-Z, 0-9,
