@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/plugins"
@@ -18,41 +17,47 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Bounds of schema validation. The library validates what it is given however long that takes, and does not
-// expect numbers that its arithmetic cannot hold.
-const (
-	// maxNumber is how long a number may be, in digits, and how large its exponent: JSON has no bound, and
-	// the arithmetic on one of ten million digits takes minutes.
-	maxNumber = 400
-	// maxSchemaCost bounds how many subschemas a schema comes to once its references are followed: forty
-	// definitions that refer to the one before twice come to a trillion.
-	maxSchemaCost = 100_000
-	// validateTime bounds one validation. A recursive schema can cost more than its size tells.
-	validateTime = 2 * time.Second
-)
+// maxNumber is how long a number may be, in digits, and how large its exponent: JSON has no bound, and the arithmetic on
+// one of ten million digits takes minutes. The bounds of schemas stand beside what they bound, in schema_weight.go,
+// schema_pattern.go, schema_paths.go and schema_cost.go.
+const maxNumber = 400
 
-// compileSchema compiles a JSON Schema (draft 2020-12 where it names none). It may refer only to itself: no
-// file and no address is ever loaded for it.
-func compileSchema(raw json.RawMessage) (schema *jsonschema.Schema, err error) {
+// schemaCompiler compiles the schemas of one manifest, within bounds on what they come to together.
+type schemaCompiler struct {
+	weight   schemaWeight
+	patterns patterns
+}
+
+// compileSchema compiles a schema by itself.
+func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
+	return new(schemaCompiler).compile(raw)
+}
+
+// compile compiles a JSON Schema (draft 2020-12 where it names none). It may refer only to itself: no file and no
+// address is ever loaded for it. What validation with it can cost is bounded with what this gives, by validate.
+func (c *schemaCompiler) compile(raw json.RawMessage) (schema *jsonschema.Schema, err error) {
 	defer recovered(&err)
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	document, err := readJSON(raw)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkNumbers(document); err != nil {
+	if err := c.weight.add(document); err != nil {
 		return nil, err
 	}
 	const name = "axis:///schema.json"
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(jsonschema.SchemeURLLoader{})
-	if err := c.AddResource(name, document); err != nil {
+	library := jsonschema.NewCompiler()
+	library.DefaultDraft(jsonschema.Draft2020)
+	library.UseLoader(jsonschema.SchemeURLLoader{})
+	library.UseRegexpEngine(c.patterns.compile)
+	if err := library.AddResource(name, document); err != nil {
 		return nil, err
 	}
-	schema, err = c.Compile(name)
+	schema, err = library.Compile(name)
 	var bad *jsonschema.SchemaValidationError
 	var why *jsonschema.ValidationError
 	switch {
+	case c.patterns.over != nil:
+		return nil, c.patterns.over
 	case errors.As(err, &bad) && errors.As(bad.Err, &why): // in words, without the name that it has in here
 		var problems []string
 		collect(why, &problems)
@@ -61,10 +66,29 @@ func compileSchema(raw json.RawMessage) (schema *jsonschema.Schema, err error) {
 	case err != nil:
 		return nil, err
 	}
-	if costOf(document) > maxSchemaCost {
-		return nil, errors.New("its references come to too many subschemas")
+	return schema, bounded(schema)
+}
+
+// bounded refuses a schema whose validation could have no bound, and puts the host's own checks where the library's have
+// none. Nothing else has the compiled schema yet.
+func bounded(schema *jsonschema.Schema) error {
+	all, err := reachable(schema)
+	if err != nil {
+		return err
 	}
-	return schema, nil
+	if err := checkStanding(all); err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.UniqueItems {
+			s.UniqueItems = false
+			s.Extensions = append(s.Extensions, uniqueItems{})
+		}
+		if s.Format != nil && s.Format.Name == "regex" {
+			s.Format = regexFormat
+		}
+	}
+	return nil
 }
 
 // recovered makes an error of a panic of the schema library, which has met what its authors did not expect.
@@ -74,8 +98,18 @@ func recovered(err *error) {
 	}
 }
 
-// checkNumbers refuses numbers that are too long to be reckoned with.
-func checkNumbers(value any) error {
+// readJSON reads JSON that can be reckoned with.
+func readJSON(text []byte) (any, error) {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	return value, checkValue(value, 1)
+}
+
+// checkValue refuses numbers that are too long to be reckoned with, and values that are nested deeper than what a
+// plugin may hand out: the library calls itself for each level.
+func checkValue(value any, depth int) error {
 	switch v := value.(type) {
 	case json.Number:
 		_, exponent, _ := strings.Cut(strings.ToLower(v.String()), "e")
@@ -83,14 +117,20 @@ func checkNumbers(value any) error {
 			return fmt.Errorf("number %.20s is too large to be checked", v.String())
 		}
 	case []any:
+		if depth > abi.MaxNesting {
+			return errTooDeep
+		}
 		for _, item := range v {
-			if err := checkNumbers(item); err != nil {
+			if err := checkValue(item, depth+1); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
+		if depth > abi.MaxNesting {
+			return errTooDeep
+		}
 		for _, item := range v {
-			if err := checkNumbers(item); err != nil {
+			if err := checkValue(item, depth+1); err != nil {
 				return err
 			}
 		}
@@ -98,29 +138,21 @@ func checkNumbers(value any) error {
 	return nil
 }
 
-// validate checks JSON text against a schema. The error is one line, for a model or a person.
-func validate(ctx context.Context, schema *jsonschema.Schema, text []byte) error {
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+var errTooDeep = fmt.Errorf("nested deeper than %d", abi.MaxNesting)
+
+// validate checks JSON text against a schema. The error is one line, for a model or a person. It is bounded before it
+// begins and cannot be cut short, so that what it says never depends on how busy the host was, or on when a run was
+// cancelled: it is recorded.
+func validate(_ context.Context, schema *jsonschema.Schema, text []byte) (err error) {
+	defer recovered(&err)
+	value, err := readJSON(text)
 	if err != nil {
 		return err
 	}
-	if err := checkNumbers(value); err != nil {
-		return err
+	if !affordable(schema, value) {
+		return errors.New("too large to be checked against the schema: send fewer values, or nest them less")
 	}
-	ctx, cancel := context.WithTimeout(ctx, validateTime)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { // left to itself past the deadline: the library cannot be stopped
-		var err error
-		defer func() { done <- err }()
-		defer recovered(&err)
-		err = schema.Validate(value)
-	}()
-	select {
-	case <-ctx.Done():
-		return errors.New("they could not be checked in time")
-	case err = <-done:
-	}
+	err = schema.Validate(value)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return err
@@ -130,13 +162,17 @@ func validate(ctx context.Context, schema *jsonschema.Schema, text []byte) error
 	return errors.New(strings.Join(problems, "; "))
 }
 
-// collect gathers the innermost problems, each with the place in the value.
+// collect gathers the innermost problems, each with the place in the value. A problem may quote a whole text, of
+// the value or of the schema: those are cut.
 func collect(e *jsonschema.ValidationError, into *[]string) {
-	const most = 5
+	const most, begin, end = 5, 800, 200
 	if len(e.Causes) == 0 && len(*into) < most {
 		text := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
 		if len(e.InstanceLocation) > 0 {
 			text = strings.Join(e.InstanceLocation, ".") + ": " + text
+		}
+		if len(text) > begin+end { // what is wrong with it stands at the end
+			text = strings.ToValidUTF8(text[:begin]+" … "+text[len(text)-end:], "")
 		}
 		*into = append(*into, text)
 	}
@@ -191,8 +227,9 @@ func toolSchemas(inspections []*plugins.Inspection) (map[string]*jsonschema.Sche
 
 // compileSchemas adds the schemas of a plugin's tools, and gives what is wrong with those that are bad.
 func compileSchemas(m *abi.Manifest, into map[string]*jsonschema.Schema) (reasons []string) {
+	var c schemaCompiler
 	for _, t := range m.Tools {
-		schema, err := compileSchema(t.InputSchema)
+		schema, err := c.compile(t.InputSchema)
 		if err != nil {
 			reasons = append(reasons, fmt.Sprintf("has a bad input_schema in tool %q: %s", t.Name, oneLine(err)))
 			continue
