@@ -21,11 +21,11 @@ const (
 
 // RefusedError says why a file is not run as a plugin. No code of it has run.
 type RefusedError struct {
-	Class RefusalClass
+	Class RefusalClass // empty: there was no file to be judged
 	// Plugin names it: its manifest's name and version, else what the caller called it.
 	Plugin string
-	// Name is its manifest's name, empty when that was not read, and Digest the SHA-256 of the file in
-	// hexadecimal, empty when there was no file to be judged.
+	// Name is its manifest's name, or its file's where that was not read, empty when neither is known; Digest is
+	// the SHA-256 of the file in hexadecimal, empty when it could not be read whole.
 	Name, Digest string
 	// Reasons are all that were found at the first check that failed, sorted, one line each.
 	Reasons []string

@@ -14,7 +14,8 @@ import (
 
 // Inspection is what a plugin's bytes say, as far as they could be read.
 type Inspection struct {
-	// Digest is the SHA-256 of the file, in hexadecimal.
+	// Digest is the SHA-256 of the file, in hexadecimal, and Bytes its size. Both are empty for a file over
+	// abi.MaxModuleBytes, which is never read whole.
 	Digest   string
 	Bytes    int
 	Manifest *abi.Manifest // nil when there is none that can be read
@@ -43,8 +44,11 @@ func (i *Inspection) name() string {
 // Inspect judges a plugin by its bytes, in the order of SPEC.md, and runs none of its code. The inspection
 // is never nil, and keeps b, which must not change; the error is nil or a *RefusedError.
 func Inspect(b []byte) (*Inspection, error) {
-	digest := sha256.Sum256(b)
-	i := &Inspection{Digest: hex.EncodeToString(digest[:]), Bytes: len(b), bytes: b}
+	i := &Inspection{bytes: b}
+	if len(b) <= abi.MaxModuleBytes {
+		digest := sha256.Sum256(b)
+		i.Digest, i.Bytes = hex.EncodeToString(digest[:]), len(b)
+	}
 	for _, check := range []struct {
 		class RefusalClass
 		judge func(*Inspection, []byte) []string

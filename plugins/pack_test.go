@@ -99,20 +99,22 @@ func TestReadFile(t *testing.T) {
 	b, err = ReadFile(large)
 	require.NoError(t, err)
 	assert.Len(t, b, abi.MaxModuleBytes+1, "no more is read than tells that it is too large")
-	_, err = Inspect(b)
+	i, err := Inspect(b)
 	assert.EqualError(t, err, "plugin file is over the limit of 32 MiB")
+	assert.Zero(t, i.Bytes, "what was read says nothing of the file")
+	assert.Empty(t, i.Digest)
 
 	for path, want := range map[string]string{
 		filepath.Join(dir, "missing.wasm"): "does not exist; build it first, or check the path",
-		write("empty.wasm", ""):            "is empty",
+		filepath.Join(text, "below"):       "cannot be read: not a directory",
 		dir:                                "is a directory; give the .wasm file in it",
+		os.DevNull:                         "is not a regular file",
 	} {
 		b, err := ReadFile(path)
 		assert.Nil(t, b)
 		var refused *RefusedError
 		require.ErrorAs(t, err, &refused)
 		assert.EqualError(t, err, "plugin "+path+" "+want)
+		assert.Empty(t, refused.Class)
 	}
-	_, err = ReadFile(filepath.Join(text, "below"))
-	assert.ErrorContains(t, err, "not a directory")
 }
