@@ -138,7 +138,10 @@ func header(id string, p *event.TaskCreated) string {
 	if len(names) > 0 {
 		text += ", tools " + strings.Join(names, " ")
 	}
-	return text + ", model " + show(Model(p.Model))
+	if p.Model != "" {
+		text += ", model " + show(Model(p.Model))
+	}
+	return text
 }
 
 // Model gives a model's name as people read it: of a scripted one, the file and not its path.
@@ -273,5 +276,8 @@ func rejected(p *event.PluginRejected) string {
 	if p.Name != "" {
 		name = "plugin " + show(p.Name)
 	}
-	return fmt.Sprintf("%s (sha256:%s) %s", name, show(p.Digest), show(p.Reason))
+	if p.Digest != "" {
+		name += " (sha256:" + show(p.Digest) + ")"
+	}
+	return name + " " + show(p.Reason)
 }
