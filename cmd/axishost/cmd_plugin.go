@@ -53,9 +53,10 @@ host would accept it. The result replaces IN.wasm unless -o names another file.`
 		Short: "Show what a plugin says of itself, without running it",
 		Long: `inspect shows a plugin's manifest, and what its module imports and exports; none of its code runs. Of a file
 that this host refuses it shows what could be read, and every reason for which it is refused, sorted. With --json
-it prints one object with the fields digest, bytes, manifest (null: none that can be read), imports, exports,
-limits (of an instance's memory and of a call's output, in
-bytes; empty without a manifest), notes, accepted, class (of refusal: format, version, import or grant; empty: none) and reasons.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
+it prints one object with the fields digest (SHA-256, in hexadecimal) and bytes (of a file over 32 MiB empty and
+0), manifest (null: none that can be read), imports, exports, limits (of an instance's memory and of a call's
+output, in bytes; empty without a manifest), notes, accepted, class (of refusal: format, version, import or
+grant; empty: none) and reasons.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
 		Example: `  axishost plugin inspect calc.wasm
   axishost plugin inspect calc.wasm --json | jq .manifest.tools`,
 		Args:              one("FILE"),
@@ -76,7 +77,7 @@ func completeWasm(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) error {
 	module, err := plugins.ReadFile(in)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	m, err := os.ReadFile(manifest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,6 +98,8 @@ func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) err
 	switch {
 	case errors.As(err, &refused):
 		return named(in, err)
+	case errors.Is(err, plugins.ErrPacked):
+		return usage(fmt.Errorf("plugin %s: %w", in, err))
 	case err != nil:
 		return &codeError{exitRefused, fmt.Errorf("plugin %s: %w", in, err)}
 	}
@@ -202,12 +205,10 @@ func (a *app) printInspection(i *plugins.Inspection, refusal error) {
 		row("can use", "%s", operations(m.Optional))
 		row("limits", "%d KiB of memory, %d KiB of output for each call", i.Limits().MemoryBytes>>10, i.Limits().OutputBytes>>10)
 	}
-	size := fmt.Sprintf("%d bytes", i.Bytes)
-	if i.MemoryPages > 0 {
-		size += fmt.Sprintf(", memory from %d KiB", i.MemoryPages*(abi.PageBytes>>10))
+	row("size", "%s", sizeOf(i))
+	if i.Digest != "" {
+		row("digest", "sha256:%s", i.Digest)
 	}
-	row("size", "%s", size)
-	row("digest", "sha256:%s", i.Digest)
 	for _, imp := range i.Imports {
 		row("import", "%s", imp)
 	}
@@ -223,6 +224,16 @@ func (a *app) printInspection(i *plugins.Inspection, refusal error) {
 			row("refused", "%s", reason)
 		}
 	}
+}
+
+func sizeOf(i *plugins.Inspection) string {
+	switch {
+	case i.Digest == "":
+		return fmt.Sprintf("over %d MiB", abi.MaxModuleBytes>>20)
+	case i.MemoryPages > 0:
+		return fmt.Sprintf("%d bytes, memory from %d KiB", i.Bytes, i.MemoryPages*(abi.PageBytes>>10))
+	}
+	return fmt.Sprintf("%d bytes", i.Bytes)
 }
 
 func operations(ops []abi.Operation) string {

@@ -103,9 +103,8 @@ func (a *app) run(ctx context.Context, f *runFlags, task string) error {
 		return err
 	}
 	recipe, tools, err := judgeAll(f.recipe, f.tools)
-	var refused *plugins.RefusedError
 	switch {
-	case errors.As(err, &refused) && refused.Digest != "":
+	case exitCode(err) == exitRefused:
 		return a.refuse(ctx, f, goal, err)
 	case err != nil:
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -29,24 +30,23 @@ func judgeAll(recipe string, tools []string) (*plugins.Inspection, []*plugins.In
 	return r, ts, errors.Join(errs...)
 }
 
-// judgeFor judges the plugin that a flag names; one of kind other belongs to the other flag.
+// judgeFor judges the plugin that a flag names; one of kind other belongs to the other flag, and that is a mistake
+// on the command line.
 func judgeFor(flag, path string, other abi.Kind) (*plugins.Inspection, error) {
 	i, err := judge(path)
 	if err == nil && i.Manifest.Kind == other {
 		right := map[string]string{"--recipe": "--tool", "--tool": "--recipe"}[flag]
-		err = &plugins.RefusedError{Plugin: path, Reasons: []string{
-			fmt.Sprintf("is of kind %s, which %s does not take; give it with %s", other, flag, right),
-		}}
+		err = usage(fmt.Errorf("plugin %s is of kind %s, which %s does not take; give it with %s", path, other, flag, right))
 	}
 	return i, err
 }
 
 // judge judges one plugin's file as a run would, without running anything of it. A refusal names the file by its
-// path. The inspection is nil where the file could not be read.
+// path. The inspection is nil where there is no file to be read, which is a mistake on the command line.
 func judge(path string) (*plugins.Inspection, error) {
 	b, err := plugins.ReadFile(path)
 	if err != nil {
-		return nil, &codeError{exitRefused, err}
+		return nil, usage(err)
 	}
 	i, err := plugins.Inspect(b)
 	if err == nil {
@@ -55,7 +55,8 @@ func judge(path string) (*plugins.Inspection, error) {
 	return i, named(path, err)
 }
 
-// named makes a refusal name the file by its path, for whoever gave that.
+// named makes a refusal name the file by its path, for whoever gave that. In the log, a plugin whose manifest does
+// not say what it is called has the name of its file.
 func named(path string, err error) error {
 	var refused *plugins.RefusedError
 	if !errors.As(err, &refused) {
@@ -63,6 +64,9 @@ func named(path string, err error) error {
 	}
 	own := *refused
 	own.Plugin = path
+	if own.Name == "" {
+		own.Name = plugins.Printable(filepath.Base(path), 100)
+	}
 	return &own
 }
 
