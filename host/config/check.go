@@ -34,8 +34,10 @@ func checkMap(prefix string, m map[string]any, shape reflect.Type) []string {
 			problems = append(problems, checkValue(path, m[key], t)...)
 		case prefix == "" && slices.Contains(unserved, key):
 			problems = append(problems, "key "+key+" is not served by this version of axishost; remove it")
+		case isAPIKey(key):
+			problems = append(problems, "unknown key "+written(path)+"; "+noAPIKey)
 		default:
-			problems = append(problems, fmt.Sprintf("unknown key %s; did you mean %s?", written(path), nearestPath(path)))
+			problems = append(problems, "unknown key "+written(path)+didYouMean(nearestPath(path)))
 		}
 	}
 	return problems

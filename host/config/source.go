@@ -56,9 +56,11 @@ func FromEnvironment(environ []string, value func(string) (any, error)) ([]Sourc
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			*into = append(*into, s)
+		case strings.HasPrefix(name, variablePrefix) && isAPIKey(name):
+			return nil, fmt.Errorf("environment: unknown variable %s; %s", written(name), noAPIKey)
 		case strings.HasPrefix(name, variablePrefix):
-			return nil, fmt.Errorf("environment: unknown variable %s; did you mean %s?", written(name),
-				nearestVariable(name, append(sortedKeys(own), placeVariables...)))
+			return nil, fmt.Errorf("environment: unknown variable %s%s", written(name),
+				didYouMean(nearestVariable(name, append(sortedKeys(own), placeVariables...))))
 		}
 	}
 	return append(first, then...), nil
