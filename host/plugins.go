@@ -93,9 +93,6 @@ func describe(i *plugins.Inspection) event.Plugin {
 
 // load checks what the plugins are configured with, and compiles them, beside each other.
 func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*plugins.Inspection, grants []event.Grant, config *Config) (*loaded, error) {
-	if err := configuredOnly(config, tools); err != nil {
-		return nil, err
-	}
 	inspections := tools
 	if recipe != nil {
 		inspections = append([]*plugins.Inspection{recipe}, tools...)
@@ -147,12 +144,19 @@ func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*pl
 }
 
 // configuredOnly refuses a configuration for plugins that are not given: a misspelt name would leave the right
-// one without.
-func configuredOnly(config *Config, tools []*plugins.Inspection) error {
+// one without. A task pins both, so that only who begins one can be mistaken.
+func configuredOnly(config *Config, recipe *plugins.Inspection, tools []*plugins.Inspection) error {
 	for _, name := range slices.Sorted(maps.Keys(config.Tools)) {
-		if !slices.ContainsFunc(tools, func(i *plugins.Inspection) bool { return i.Manifest.Name == name }) {
+		switch {
+		case slices.ContainsFunc(tools, func(i *plugins.Inspection) bool { return i.Manifest.Name == name }):
+		case recipe != nil && recipe.Manifest.Name == name:
+			return &PluginSetError{fmt.Sprintf("the configuration has tools.%s, and plugin %q is the recipe; set it under recipe", name, name)}
+		default:
 			return &PluginSetError{fmt.Sprintf("the configuration has tools.%s, and no plugin of that name is given with --tool", name)}
 		}
+	}
+	if recipe == nil && len(config.Recipe) > 0 {
+		return &PluginSetError{"the configuration has recipe, and no plugin is given with --recipe"}
 	}
 	return nil
 }

@@ -96,6 +96,9 @@ func (h *Host) describe(sub Submission) (*event.TaskCreated, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := configuredOnly(&sub.Config, sub.Recipe, sub.Tools); err != nil {
+		return nil, err
+	}
 	config, err := event.EncodeJSON(sub.Config)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)

@@ -322,6 +322,32 @@ func TestPluginsThatDoNotGoTogether(t *testing.T) {
 	}
 }
 
+func TestWhatIsConfiguredIsGiven(t *testing.T) {
+	boxed, calc := guest(t, "boxed"), guest(t, "calc")
+	set := map[string]any{"x": 1}
+	for name, c := range map[string]struct {
+		recipe *plugins.Inspection
+		config Config
+		want   string
+	}{
+		"no tool":    {boxed, Config{Tools: map[string]map[string]any{"lookup": set}}, "the configuration has tools.lookup, and no plugin of that name is given with --tool"},
+		"the recipe": {boxed, Config{Tools: map[string]map[string]any{"boxed": set}}, `the configuration has tools.boxed, and plugin "boxed" is the recipe; set it under recipe`},
+		"no recipe":  {nil, Config{Recipe: set}, "the configuration has recipe, and no plugin is given with --recipe"},
+		"nothing":    {nil, Config{Recipe: map[string]any{}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := configuredOnly(&c.config, c.recipe, []*plugins.Inspection{calc})
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			var set *PluginSetError
+			require.ErrorAs(t, err, &set)
+			assert.EqualError(t, err, c.want)
+		})
+	}
+}
+
 func TestLookupReadsItsConfiguration(t *testing.T) {
 	sub := bare()
 	sub.Tools = []*plugins.Inspection{guest(t, "lookup")}
