@@ -71,7 +71,8 @@ through, with --quiet only errors. On a terminal its lines are cut to the termin
 Everything that was decided is in the event log: see axishost tasks.
 
 TASK is the text of the task, in quotes; - reads it from standard input, @FILE from a file. Put -- before one
-that begins with a dash. Without --recipe the base machine runs with its defaults.
+that begins with a dash. Without --recipe the base machine runs with its defaults. A plugin of kind both is a
+recipe that brings tools of its own: with --recipe it is both, with --tool only its tools are used.
 
 The model is asked at OPENAI_BASE_URL with OPENAI_API_KEY; --model script:FILE.yaml asks a scripted one
 instead. Configuration is merged from the defaults, the recipe's manifest, the file of --config, the
@@ -84,7 +85,7 @@ environment (AXISHOST_CONVERSATION_MAX_TURNS=20), and flags (--set conversation.
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args[0]) },
 	}
-	cmd.Flags().StringVar(&f.recipe, "recipe", "", "packed recipe `file`")
+	cmd.Flags().Var(&onceValue{&f.recipe, "a task has one recipe"}, "recipe", "packed recipe `file`")
 	cmd.Flags().StringArrayVar(&f.tools, "tool", nil, "packed tools `file`; may be given several times")
 	_ = cmd.MarkFlagFilename("recipe", "wasm")
 	_ = cmd.MarkFlagFilename("tool", "wasm")
@@ -109,6 +110,7 @@ func (a *app) run(ctx context.Context, f *runFlags, task string) error {
 	case err != nil:
 		return err
 	}
+	a.noteUnusedRecipes(tools)
 	var base []config.Source
 	if recipe != nil {
 		manifest, err := config.FromManifest(recipe.Manifest)

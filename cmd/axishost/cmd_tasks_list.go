@@ -102,7 +102,7 @@ func (f *listFlags) query(now time.Time) (q host.Query, err error) {
 		return q, err
 	}
 	if f.last < 0 {
-		return q, usage(fmt.Errorf("--last %d is below zero", f.last))
+		return q, usage(fmt.Errorf("--last \"%d\" is no whole number of 0 or more", f.last))
 	}
 	live := false
 	for _, p := range f.phases {

@@ -97,6 +97,15 @@ func checkConversation(m *abi.Manifest) error {
 	return err
 }
 
+// noteUnusedRecipes says of which plugins only the tools are used.
+func (a *app) noteUnusedRecipes(tools []*plugins.Inspection) {
+	for _, t := range tools {
+		if t.Manifest.Kind == abi.KindBoth && a.told != quiet {
+			fmt.Fprintf(a.err, "plugin %s is of kind both: with --tool its tools are used, and its recipe is not\n", t.Manifest.Name)
+		}
+	}
+}
+
 // refuse ends a run whose plugins were refused. That it was asked for, and why it did not begin, is kept.
 func (a *app) refuse(ctx context.Context, f *runFlags, goal string, refused error) error {
 	merged, err := settings(nil, nil, &f.modelFlags)

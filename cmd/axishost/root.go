@@ -46,13 +46,7 @@ Environment:
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(t.err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		hint := "; see " + cmd.CommandPath() + " --help"
-		if cmd.Name() == "run" && strings.Contains(err.Error(), "shorthand") {
-			hint = "; put -- before a task that begins with a dash"
-		}
-		return usage(errors.New(err.Error() + hint))
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&a.storeDir, "store", "", "`directory` of the event log (default $AXISHOST_STORE, $XDG_DATA_HOME/axishost, ~/.local/share/axishost)")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON, for machines")
 	_ = root.MarkPersistentFlagDirname("store")
