@@ -99,6 +99,9 @@ func ParseManifest(section []byte) (*Manifest, error) {
 	if !utf8.Valid(section) {
 		return nil, errors.New("manifest is not UTF-8")
 	}
+	if strings.HasPrefix(string(section[:min(len(section), 3)]), "\ufeff") {
+		return nil, errors.New("manifest begins with a byte order mark; save it as UTF-8 without one")
+	}
 	if deeper(section, MaxNesting) {
 		return nil, fmt.Errorf("manifest is nested deeper than %d", MaxNesting)
 	}

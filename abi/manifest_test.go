@@ -32,6 +32,7 @@ func TestParseManifestRefuses(t *testing.T) {
 	tests := []struct{ name, section, want string }{
 		{"too large", strings.Repeat(" ", abi.MaxManifestBytes+1), "manifest of 65537 bytes is over the limit of 65536"},
 		{"not UTF-8", "{\"name\": \"\xff\"}", "manifest is not UTF-8"},
+		{"byte order mark", "\ufeff{}", "manifest begins with a byte order mark; save it as UTF-8 without one"},
 		{"empty", "", "manifest is not JSON: unexpected end of JSON input"},
 		{"cut off", `{"name": "x"`, "manifest is not JSON: unexpected end of JSON input"},
 		{"two values", `{} {}`, "manifest is not JSON: invalid character '{' after top-level value"},

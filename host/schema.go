@@ -201,6 +201,11 @@ func checkConfig(i *plugins.Inspection, config json.RawMessage, where string) er
 // *plugins.RefusedError with all that cannot.
 func CheckSchemas(i *plugins.Inspection) error {
 	reasons := compileSchemas(i.Manifest, map[string]*jsonschema.Schema{})
+	for _, t := range i.Manifest.Tools {
+		if !describesObject(t.InputSchema) {
+			reasons = append(reasons, fmt.Sprintf("has a bad input_schema in tool %q: must describe an object", t.Name))
+		}
+	}
 	if i.Manifest.ConfigSchema != nil {
 		if _, err := compileSchema(i.Manifest.ConfigSchema); err != nil {
 			reasons = append(reasons, "has a bad config_schema: "+oneLine(err))
@@ -210,6 +215,23 @@ func CheckSchemas(i *plugins.Inspection) error {
 		return i.Refuse(plugins.RefusedFormat, reasons...)
 	}
 	return nil
+}
+
+// describesObject tells whether a schema's type, where it has one, allows objects: arguments are nothing else. Tasks
+// that were begun with others go on, so that this is no matter of loading.
+func describesObject(schema json.RawMessage) bool {
+	var has struct {
+		Type any `json:"type"`
+	}
+	_ = json.Unmarshal(schema, &has) // what is no schema is told as such
+	switch t := has.Type.(type) {
+	case string:
+		return t == "object"
+	case []any:
+		return slices.Contains(t, any("object"))
+	default:
+		return true
+	}
 }
 
 // toolSchemas compiles the schemas of plugins' tools, by tool name. The error joins a *plugins.RefusedError of

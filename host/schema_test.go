@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/axishost/axishost/abi"
 )
 
 // doubling is a schema of n definitions, each of which refers to the one before twice.
@@ -19,6 +21,24 @@ func doubling(n int) json.RawMessage {
 		fmt.Fprintf(&b, `,"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i-1, i-1)
 	}
 	return json.RawMessage(b.String() + "}}")
+}
+
+func TestArgumentsAreAnObject(t *testing.T) {
+	for schema, want := range map[string]bool{
+		`{}`: true, `{"type":"object"}`: true, `{"type":["null","object"]}`: true, `{"properties":{}}`: true,
+		`{"type":"string"}`: false, `{"type":["array","null"]}`: false,
+	} {
+		assert.Equal(t, want, describesObject(json.RawMessage(schema)), schema)
+		calc := *guest(t, "calc")
+		manifest := *calc.Manifest
+		manifest.Tools = []abi.ToolSpec{{Name: "calc", InputSchema: json.RawMessage(schema)}}
+		calc.Manifest = &manifest
+		if want {
+			require.NoError(t, CheckSchemas(&calc))
+		} else {
+			require.ErrorContains(t, CheckSchemas(&calc), `has a bad input_schema in tool "calc": must describe an object`)
+		}
+	}
 }
 
 // TestSchemasThatCannotBeUsed: a schema is refused when it is compiled where it could not be reckoned with, or

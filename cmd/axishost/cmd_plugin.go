@@ -31,7 +31,8 @@ func (a *app) pluginCommand() *cobra.Command {
 		Use:   "pack [flags] IN.wasm",
 		Short: "Put a manifest into a module",
 		Long: `pack puts a manifest, verbatim, into a WebAssembly module, which makes it a plugin, and checks that this
-host would accept it. The result replaces IN.wasm unless -o names another file.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
+host would accept it. The result replaces IN.wasm unless -o names another file. Fields of the manifest that this
+version does not know are ignored, with a warning. With --json it prints the object of plugin inspect.` + exitHelp(exitSucceeded, exitUsage, exitRefused),
 		Example: `  GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags='-s -w' -o calc.wasm .
   axishost plugin pack --manifest axis.json calc.wasm`,
 		Args:              one("IN.wasm"),
@@ -111,11 +112,14 @@ func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) err
 	if err := replaceFile(out, packed); err != nil {
 		return usage(err)
 	}
+	for _, warning := range manifestWarnings(m, parsed) {
+		fmt.Fprintf(a.err, "warning: %s: %s\n", manifest, warning)
+	}
 	if a.json {
 		i, err := plugins.Inspect(packed)
 		return errors.Join(err, a.printJSON(inspectionJSON(i, err)))
 	}
-	fmt.Fprintf(a.err, "packed %s (%d bytes)\n", out, len(packed))
+	fmt.Fprintf(a.err, "packed %s (%d bytes): %s\n", out, len(packed), offers(parsed))
 	return nil
 }
 
