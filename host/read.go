@@ -179,6 +179,15 @@ type recordError struct {
 
 func (e *recordError) Unwrap() error { return e.error }
 
+// Stopped gives why a task halted that has not ended; empty where it was interrupted, or is being run.
+func (h *Host) Stopped(ctx context.Context, id string) (string, error) {
+	state, err := h.fold(ctx, id)
+	if err != nil || state.Outcome() != nil || state.Stop() == nil {
+		return "", err
+	}
+	return state.Stop().Reason, nil
+}
+
 // EventJSON gives an event as one line of JSON, for machines.
 func EventJSON(e *Event) ([]byte, error) {
 	payload, err := event.EncodeJSON(e.Payload)
