@@ -181,10 +181,11 @@ func (a *app) report(r *host.Result, err error, f *modelFlags) error {
 		if err := a.printJSON(struct {
 			ID       string `json:"id"`
 			Phase    string `json:"phase"`
+			State    string `json:"state"`
 			Answer   string `json:"answer"`
 			Verified string `json:"verified"`
 			Reason   string `json:"reason"`
-		}{r.Task, r.Phase, r.Answer, r.Verified, r.Reason}); err != nil {
+		}{r.Task, r.Phase, stateOf(r, err), r.Answer, r.Verified, r.Reason}); err != nil {
 			return err
 		}
 	} else if r.Answer != "" {
@@ -208,6 +209,15 @@ func (a *app) report(r *host.Result, err error, f *modelFlags) error {
 		return &codeError{exitFailed, errors.New(reason(r.Reason))}
 	}
 	return nil
+}
+
+// stateOf says of a task that is not run here any more what tasks list would.
+func stateOf(r *host.Result, err error) string {
+	task := host.Summary{Phase: r.Phase}
+	if !task.Ended() && errors.Is(err, host.ErrTakenOver) {
+		return phaseRunning
+	}
+	return state(&task)
 }
 
 // partialReason says in words why a task ended as partial.

@@ -80,7 +80,7 @@ func (a *app) tasksShow(ctx context.Context, name string, follow bool) error {
 			return err
 		}
 		if a.json {
-			return a.printOutcome(task, told.Outcome())
+			return a.printOutcome(ctx, h, task, told.Outcome())
 		}
 		v := newView(a.out, a.told)
 		defer v.close()
@@ -108,10 +108,16 @@ func (a *app) watchTask(ctx context.Context, h *host.Host, task host.Summary) er
 	})
 }
 
-// printOutcome prints a task and what it came to as JSON.
-func (a *app) printOutcome(task host.Summary, o *timeline.Outcome) error {
+// printOutcome prints a task and what it came to as JSON, or why it stopped.
+func (a *app) printOutcome(ctx context.Context, h *host.Host, task host.Summary, o *timeline.Outcome) error {
 	if o == nil {
 		o = &timeline.Outcome{}
+		if state(&task) == phaseStopped {
+			var err error
+			if o.Reason, err = h.Stopped(ctx, task.ID); err != nil {
+				return err
+			}
+		}
 	}
 	return a.printJSON(struct {
 		entry
