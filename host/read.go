@@ -19,7 +19,7 @@ type Summary struct {
 	ID      string    `json:"id"`
 	Phase   string    `json:"phase"`
 	Created Timestamp `json:"created"`
-	Recipe  string    `json:"recipe"` // empty: the base machine
+	Recipe  string    `json:"recipe"` // empty: none, or refused
 	Model   string    `json:"model"`
 	Task    string    `json:"task"`    // its first maxListed bytes
 	Process int       `json:"process"` // that runs it on this machine; 0: none

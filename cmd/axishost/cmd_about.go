@@ -13,7 +13,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
-		Long:              "version prints the version of axishost, of the ABI that it gives to plugins, and of Go." + exitHelp(exitSucceeded, exitUsage),
+		Long:              "version prints the version of axishost, of the ABI that it gives to plugins, and of Go. With --json it\nprints one object with the fields version, abi and go." + exitHelp(exitSucceeded, exitUsage),
 		Example:           "  axishost version\n  axishost version --json",
 		Args:              none,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -55,7 +55,9 @@ func (a *app) abiCommand() *cobra.Command {
 		Use:   "abi",
 		Short: "Print what this host offers to plugins",
 		Long: `abi prints the ABI's version and what this host has of it: hooks that it calls, operations that it
-performs, functions that a plugin may import.` + exitHelp(exitSucceeded, exitUsage),
+performs, functions that a plugin may import. With --json it prints one object with the fields abi (the version),
+hooks, operations, imports (of the host's functions, with their types), wasi (functions of WASI) and
+specified_not_served (hooks and operations that the specification has and this host does not serve).` + exitHelp(exitSucceeded, exitUsage),
 		Example: `  axishost abi
   axishost abi --json | jq -r '.hooks[]'`,
 		Args:              none,

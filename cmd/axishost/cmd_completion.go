@@ -16,13 +16,13 @@ func addCompletion(root *cobra.Command) {
 			continue
 		}
 		cmd.Short = "Print the completion script of a shell"
-		cmd.Long = "completion prints the script that makes a shell complete commands, flags and tasks; each shell's command says\nhow to use it." + exitHelp(exitSucceeded, exitUsage)
+		cmd.Long = "completion prints the script that makes a shell complete commands, flags and tasks; each shell's command says how to use it." + exitHelp(exitSucceeded, exitUsage)
 		cmd.Example = "  source <(axishost completion bash)\n  axishost completion fish | source"
 		cmd.Args, cmd.RunE = cobra.ArbitraryArgs, group
 		for _, shell := range cmd.Commands() {
 			shell.Short = "Print the completion script of " + shell.Name()
 			shell.Args = none
-			shell.Long = strings.TrimSpace(shell.Long) + exitHelp(exitSucceeded, exitUsage)
+			shell.Long = strings.NewReplacer("#### ", "", "\t", "    ").Replace(strings.TrimSpace(shell.Long)) + exitHelp(exitSucceeded, exitUsage)
 			shell.Example = "  axishost completion " + shell.Name() + " >" + map[string]string{
 				"bash": "~/.local/share/bash-completion/completions/axishost", "zsh": "~/.zsh/completions/_axishost",
 				"fish": "~/.config/fish/completions/axishost.fish", "powershell": "axishost.ps1",

@@ -11,7 +11,8 @@ func (a *app) keygenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen FILE",
 		Short: "Make a key file, with which a new event log is encrypted",
-		Long: `keygen makes a file with a new random key, which only its owner may read. A store that is made while
+		Long: `keygen makes a file with a new random key, which only its owner may read, and the directory that it is in, where
+that is missing. A store that is made while
 AXISHOST_KEY_FILE names the file is encrypted with it, and is opened with no other: keep a copy of the file where
 the store's backups are not. A store that exists already stays as it is. The id of the key, which is no secret,
 is printed; with --json in an object with the fields file and key.` + exitHelp(exitSucceeded, exitUsage),

@@ -16,7 +16,8 @@ func (a *app) manCommand() *cobra.Command {
 		Use:   "man DIR",
 		Short: "Write the manual pages into a directory",
 		Long: `man writes a manual page for each command into DIR, which it makes where it is missing: axishost.1,
-axishost-run.1 and so on. They say what --help says, and are the same bytes on every day and machine.` + exitHelp(exitSucceeded, exitUsage),
+axishost-run.1 and so on. They say what --help says, and are the same bytes on every day and machine. With --json it
+prints an array of the names of the files.` + exitHelp(exitSucceeded, exitUsage),
 		Example: `  axishost man ~/.local/share/man/man1
   axishost man man && man ./man/axishost-run.1`,
 		Args: one("DIR"),
@@ -68,6 +69,7 @@ func manPage(cmd *cobra.Command) string {
 		fmt.Fprintf(&b, ".br\n%s\n", roffLine(cmd.CommandPath()+" COMMAND"))
 	}
 	description, exits, _ := strings.Cut(cmd.Long, "\n\nExit codes:\n")
+	description, environment, _ := strings.Cut(description, "\n\nEnvironment:\n")
 	b.WriteString(".SH DESCRIPTION\n")
 	paragraphs(&b, description)
 	if cmd.HasAvailableSubCommands() {
@@ -79,23 +81,46 @@ func manPage(cmd *cobra.Command) string {
 		}
 	}
 	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
 	options(&b, "OPTIONS", cmd.NonInheritedFlags())
 	options(&b, "GLOBAL OPTIONS", cmd.InheritedFlags())
 	literal(&b, "EXAMPLES", cmd.Example)
+	variables(&b, environment)
 	literal(&b, "EXIT STATUS", exits)
-	var also []string
-	if cmd.HasParent() {
-		also = append(also, pageName(cmd.Parent()))
-	}
-	for _, c := range documented(cmd)[1:] {
-		also = append(also, pageName(c))
-	}
-	slices.Sort(also)
+	also := neighbours(cmd)
 	fmt.Fprintf(&b, ".SH SEE ALSO\n")
 	for i, page := range also {
 		fmt.Fprintf(&b, ".BR %s (1)%s\n", roff(page), []string{",", ""}[max(0, i-len(also)+2)])
 	}
 	return b.String()
+}
+
+// neighbours are the pages of the command above, of those below, and of those beside.
+func neighbours(cmd *cobra.Command) []string {
+	around := cmd.Commands()
+	if cmd.HasParent() {
+		around = append(append(around, cmd.Parent()), cmd.Parent().Commands()...)
+	}
+	var also []string
+	for _, c := range around {
+		if c != cmd && (c.IsAvailableCommand() || !c.HasParent()) && c.Name() != "help" {
+			also = append(also, pageName(c))
+		}
+	}
+	slices.Sort(also)
+	return also
+}
+
+// variables writes the lines of the environment, a name and what it is for.
+func variables(b *strings.Builder, lines string) {
+	if lines == "" {
+		return
+	}
+	b.WriteString(".SH ENVIRONMENT\n")
+	for line := range strings.Lines(lines) {
+		name, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(name), roffLine(strings.TrimSpace(text)))
+	}
 }
 
 // paragraphs writes text as it stands in --help: lines that are indented keep their form.

@@ -20,9 +20,11 @@ func (a *app) resumeCommand() *cobra.Command {
 		Short: "Go on with a task that was interrupted or stopped",
 		Long: `resume takes up a task where its log ends, with the plugins and the configuration that it was begun with.
 Only which model is asked, and where, is read anew: from --config, the environment, --set and --model. Of a
-task that has ended it prints the answer again. What it tells meanwhile is what run tells, and as much. TASK is an id, the start of one, or "last".` + exitHelp(allExits()...),
+task that has ended it prints the answer again. What it tells meanwhile is what run tells, and as much. TASK is an id, the start of one, or "last".
+
+With --json it prints one object` + outcomeFields + exitHelp(allExits()...),
 		Example: `  axishost resume last
-  axishost resume 01jd3 --model gpt-4o`,
+  axishost resume 01jd3m9q --model gpt-4o`,
 		Args:              one("TASK"),
 		ValidArgsFunction: a.completeTask,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.resume(cmd.Context(), f, args[0]) },

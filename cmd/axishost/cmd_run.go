@@ -59,6 +59,11 @@ type runFlags struct {
 	tools  []string
 }
 
+// outcomeFields tells of the object in which run and resume print what a task came to.
+const outcomeFields = `, with the fields id, phase and state (as tasks list has
+them), answer (empty: none), verified (by what: none or recipe; empty where the task has not succeeded) and reason
+(why it is partial, failed, cancelled or stopped; else empty).`
+
 func (a *app) runCommand() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
@@ -76,11 +81,13 @@ recipe that brings tools of its own: with --recipe it is both, with --tool only 
 
 The model is asked at OPENAI_BASE_URL with OPENAI_API_KEY; --model script:FILE.yaml asks a scripted one
 instead. Configuration is merged from the defaults, the recipe's manifest, the file of --config, the
-environment (AXISHOST_CONVERSATION_MAX_TURNS=20), and flags (--set conversation.max_turns=20).` + exitHelp(allExits()...),
+environment (AXISHOST_CONVERSATION_MAX_TURNS=20), and flags (--set conversation.max_turns=20).
+
+With --json it prints one object, also of a task that did not succeed` + outcomeFields + exitHelp(allExits()...),
 		Example: `  axishost run --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"
   axishost run --model gpt-4o-mini --set conversation.max_turns=20 @task.txt
   OPENAI_BASE_URL=http://localhost:11434/v1 axishost run --model llama3.2 "Name three rivers"
-  axishost run --model script:demo.yaml --recipe boxed.wasm "What is 17 * 23?"`,
+  axishost run --model script:demo.yaml --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"`,
 		Args:              one("TASK"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args[0]) },

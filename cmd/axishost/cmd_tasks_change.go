@@ -22,7 +22,7 @@ under way are stopped first, and the run exits with 5; a task that nobody runs i
 and tells of it. With --json it prints one object with the fields id, phase and reason. To stop a run so that
 resume can go on, press Ctrl-C there instead.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost tasks cancel last
-  axishost tasks cancel 01jd3 --reason "wrong model"`,
+  axishost tasks cancel 01jd3m9q --reason "wrong model"`,
 		Args:              one("TASK"),
 		ValidArgsFunction: a.completeTask,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.tasksCancel(cmd.Context(), args[0], reason) },

@@ -24,7 +24,7 @@ func (a *app) tasksListCommand() *cobra.Command {
 		Short: "List tasks, oldest first",
 		Long: `list prints a line for each task. A task that has not ended and that no process runs is shown as stopped:
 resume goes on with it. With --json it prints an array of objects with the fields id, phase, created (RFC 3339,
-UTC), recipe (empty: the base machine), model, task (its first 256 bytes), process (that runs it on this
+UTC), recipe (empty: none, or refused), model, task (its first 256 bytes), process (that runs it on this
 machine; 0: none) and state (running, stopped or ended).
 
 The phases are created; planning (the model is asked), ready and executing (tools are about to run, and run),
@@ -45,7 +45,7 @@ age: 90m, 36h, 7d. On a terminal rows are cut to its width, elsewhere never.` + 
 	flags.StringSliceVar(&f.phases, "phase", nil, "only tasks in these `phases`, with commas between")
 	flags.StringVar(&f.since, "since", "", "only tasks created at this `time` or later")
 	flags.StringVar(&f.until, "until", "", "only tasks created before this `time`")
-	flags.IntVar(&f.last, "last", 0, "only the newest `n` of them (default all)")
+	flags.IntVar(&f.last, "last", 0, "only the newest `n` of them (0: all)")
 	_ = cmd.RegisterFlagCompletionFunc("phase", cobra.FixedCompletions(append(host.Phases(), phaseRunning, phaseStopped), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -16,12 +16,16 @@ func (a *app) tasksShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show TASK",
 		Short: "Show a task's timeline and answer",
-		Long: `show tells what a task did, as run told it live, and its answer; with --verbose as run --verbose told it. With
---follow it goes on with what the task does, until it has ended or Ctrl-C. TASK is an id, the start of one, or "last". With --json it prints one
-object: that of tasks list, and answer, verified and reason.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
+		Long: `show tells what a task did, as run told it live, and its answer; with --verbose as run --verbose told it. What
+plugins log and say of their progress is told live only: it is not kept. With --follow it goes on with what the
+task does, until it has ended or Ctrl-C, which leaves the task alone. TASK is an id, the start of one, or "last".
+
+With --json it prints one object: the fields of tasks list, and answer (empty: none), verified (by what: none or
+recipe; empty where the task has not succeeded) and reason (why it is partial, failed, cancelled or stopped; else
+empty).` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost tasks show last
   axishost tasks show last --follow
-  axishost tasks show 01jd3 --json | jq -r .answer`,
+  axishost tasks show 01jd3m9q --json | jq -r .answer`,
 		Args:              one("TASK"),
 		ValidArgsFunction: a.completeTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +56,7 @@ none), and payload. With --follow it goes on with each event that the task gets,
 Ctrl-C. TASK is an id, the start of one, or "last".` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost tasks events last
   axishost tasks events last --follow
-  axishost tasks events 01jd3 | jq 'select(.type == "Decided") | .payload.stage_path'`,
+  axishost tasks events 01jd3m9q | jq 'select(.type == "Decided") | .payload.stage_path'`,
 		Args:              one("TASK"),
 		ValidArgsFunction: a.completeTask,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.tasksEvents(cmd.Context(), f, args[0]) },

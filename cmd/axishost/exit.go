@@ -28,13 +28,22 @@ const (
 	exitInterrupted = 130
 )
 
-// exitHelp is the part of a command's help that says which codes it can exit with.
+// exitHelp is the part of a command's help that says which codes it can exit with. Every command prints something,
+// and so can fail to.
 func exitHelp(codes ...int) string {
 	var b strings.Builder
 	b.WriteString("\n\nExit codes:")
+	runs := slices.Contains(codes, exitStopped)
+	if !slices.Contains(codes, exitFailed) {
+		codes = append(codes, exitFailed)
+	}
+	slices.Sort(codes)
 	for _, code := range codes {
 		meaning := exitMeaning(code)
-		if code == exitInterrupted && !slices.Contains(codes, exitStopped) {
+		switch {
+		case code == exitFailed && !runs:
+			meaning = "the result could not be written"
+		case code == exitInterrupted && !runs:
 			meaning = "interrupted"
 		}
 		fmt.Fprintf(&b, "\n  %3d  %s", code, meaning)
@@ -54,9 +63,9 @@ func exitMeaning(code int) string {
 	case exitSucceeded:
 		return "succeeded"
 	case exitFailed:
-		return "failed"
+		return "failed, or the result could not be written"
 	case exitUsage:
-		return "wrong usage or configuration"
+		return "wrong usage, configuration or path"
 	case exitPartial:
 		return "partial: ended without reaching the goal, with what there is"
 	case exitCancelled:
@@ -64,7 +73,7 @@ func exitMeaning(code int) string {
 	case exitStopped:
 		return "stopped by the model or its endpoint; can be resumed"
 	case exitRefused:
-		return "a plugin was refused"
+		return "a plugin was refused for what is in its file"
 	case exitStore:
 		return "the event log cannot be used"
 	case exitPlugin:

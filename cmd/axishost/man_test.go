@@ -43,8 +43,16 @@ func TestManPages(t *testing.T) {
 		assert.Contains(t, string(text), "\n    0  succeeded\n", pageName(cmd))
 		assert.NotRegexp(t, `20[0-9][0-9]-|[A-Z][a-z]{2} 20[0-9][0-9]`, strings.ReplaceAll(string(text), `2026\-11\-30`, ""))
 		assert.NotContains(t, string(text), "`")
+		assert.NotContains(t, string(text), "####")
 		for line := range strings.Lines(string(text)) {
 			assert.Regexp(t, `^(\.(TH|SH|PP|EX|EE|TP|B|BR|br)\b|[^.']|$)`, line, pageName(cmd))
+		}
+		if cmd == commands[0] {
+			assert.Contains(t, string(text), ".TP\n\\fB\\-v, \\-\\-version\\fR\n")
+			for _, name := range []string{"NO_COLOR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "OPENAI_API_KEY", "AXISHOST_STORE"} {
+				assert.Contains(t, string(text), ".TP\n.B "+name+"\n")
+			}
+			assert.Contains(t, string(text), "\n.SH ENVIRONMENT\n")
 		}
 		switch {
 		case mandoc != "":

@@ -27,12 +27,18 @@ func newRoot(t *terminal) *cobra.Command {
 one kind of agent is a recipe: a WebAssembly module, run in a sandbox.
 
 Environment:
-  OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL   the model's endpoint
-  AXISHOST_STORE         directory of the event log
-  AXISHOST_STORE_WAIT    how long to wait for another process that has it (default 20s)
-  AXISHOST_KEY_FILE      key file that the event log is encrypted with (axishost keygen)
-  AXISHOST_CACHE         directory of compiled plugins
-  AXISHOST_CONFIG        configuration file; AXISHOST_<KEY> sets one of its keys` + exitHelp(allExits()...),
+  OPENAI_API_KEY       key of the model's endpoint; it is taken from here only, and never stored
+  OPENAI_BASE_URL      address of the endpoint, with its /v1
+  OPENAI_MODEL         the model that is asked
+  AXISHOST_STORE       directory of the event log
+  AXISHOST_STORE_WAIT  how long to wait for another process that has it (default 20s)
+  AXISHOST_KEY_FILE    key file that the event log is encrypted with (axishost keygen)
+  AXISHOST_CACHE       directory of compiled plugins
+  AXISHOST_CONFIG      configuration file
+  AXISHOST_<KEY>       one of the configuration's keys, its dots as underscores: AXISHOST_CONVERSATION_MAX_TURNS=20
+  XDG_DATA_HOME        where the event log is kept, in axishost, unless AXISHOST_STORE says so (default ~/.local/share)
+  XDG_CACHE_HOME       where compiled plugins are kept, in axishost/plugins, unless AXISHOST_CACHE says so (default ~/.cache)
+  NO_COLOR             not empty: no colour on a terminal` + exitHelp(allExits()...),
 		Example: `  axishost run --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"
   axishost tasks list
   axishost tasks show last`,
@@ -52,6 +58,7 @@ Environment:
 	_ = root.MarkPersistentFlagDirname("store")
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.tasksCommand(), a.doctorCommand(), a.keygenCommand(), a.pluginCommand(), a.abiCommand(), a.manCommand(), a.versionCommand())
 	root.SetHelpCommand(helpCommand())
+	root.SetHelpFunc(a.showHelp)
 	addCompletion(root)
 	return root
 }

@@ -18,9 +18,9 @@ import (
 // nobody writes: the first Ctrl-C is told, the second one ends it.
 func TestSecondInterruptExitsAtOnce(t *testing.T) {
 	home := t.TempDir()
-	pipe := filepath.Join(home, "recipe.wasm")
+	pipe := filepath.Join(home, "config.yaml")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-	cmd := exec.Command("axishost", "run", "--recipe", pipe, "x")
+	cmd := exec.Command("axishost", "run", "--config", pipe, "x")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestSecondInterruptExitsAtOnce(t *testing.T) {
 	case f := <-opened:
 		defer f.Close()
 	case line := <-first:
-		require.Fail(t, "axishost did not wait for its recipe", line)
+		require.Fail(t, "axishost did not wait for its configuration", line)
 	}
 
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))

@@ -42,7 +42,7 @@ const (
 
 func newView(out io.Writer, l level) *view {
 	live := isTerminal(out) && os.Getenv("TERM") != "dumb" && l != quiet
-	_, noColour := os.LookupEnv("NO_COLOR")
+	noColour := os.Getenv("NO_COLOR") != "" // no-color.org
 	v := &view{out: out, timeline: timeline.New(), level: l, live: live, colour: live && !noColour, quit: make(chan struct{})}
 	if live {
 		v.done.Go(v.tick)
