@@ -132,9 +132,26 @@ func (h *Host) Find(ctx context.Context, name string) (Summary, error) {
 	case prefix == "":
 		return tasks[len(tasks)-1], nil // ids begin with their time
 	case len(tasks) > 1:
-		return Summary{}, fmt.Errorf("task %q: %w: %s and %s; give more of the id", name, ErrAmbiguous, tasks[0].ID, tasks[1].ID)
+		return Summary{}, h.ambiguous(ctx, name, prefix)
 	}
 	return tasks[0], nil
+}
+
+// ambiguous says for how many tasks a name stands, and what the newest are.
+func (h *Host) ambiguous(ctx context.Context, name, prefix string) error {
+	heads, err := h.opts.Log.List(ctx, store.Query{Prefix: prefix})
+	if err != nil {
+		return err
+	}
+	n := len(heads)
+	if n < 2 { // all but one were removed meanwhile
+		return fmt.Errorf("task %q: %w", name, ErrAmbiguous)
+	}
+	which := fmt.Sprintf("%s and %s", heads[n-2].Task, heads[n-1].Task)
+	if n > 2 {
+		which = fmt.Sprintf("%d, the newest are %s", n, which)
+	}
+	return fmt.Errorf("task %q: %w: %s; give more of the id", name, ErrAmbiguous, which)
 }
 
 // readBatch is how many events Read holds in memory at once.
