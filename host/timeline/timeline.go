@@ -114,7 +114,7 @@ func (t *Timeline) Event(e *event.Event) []Line {
 		return []Line{t.ended(e, "succeeded, "+verified(p.Verified))}
 	case *event.TaskPartial:
 		t.outcome = &Outcome{Answer: p.Answer, Reason: p.Reason}
-		return []Line{t.ended(e, "partial ("+show(p.Reason)+")")}
+		return []Line{t.ended(e, "partial ("+show(PartialReason(p.Reason))+")")}
 	case *event.TaskFailed:
 		t.outcome = &Outcome{Reason: p.Reason}
 		return []Line{t.ended(e, "failed: "+show(p.Reason))}
@@ -229,6 +229,23 @@ func (t *Timeline) ended(e *event.Event, how string) Line {
 		replies = "1 reply"
 	}
 	return Line{End, "done", fmt.Sprintf("%s, in %s, %s, %s", how, duration(e.Time-t.begun), replies, tokens(t.usage))}
+}
+
+// PartialReason says in words why a task ended as partial. A reason that it does not know is as it was.
+func PartialReason(name string) string {
+	switch name {
+	case "assistant_tool_calls_rejected_force_final":
+		return "the model called tools in its last turn"
+	case "assistant_terminated_token_exceed":
+		return "the model's token limit or context window leaves no room for a reply"
+	case "no_answer":
+		return "the last reply held no answer"
+	case "answer_cut_off":
+		return "the answer was cut off by the token limit or by the endpoint's filter"
+	case "goal_rejected":
+		return "the answer of the last turn was rejected by the recipe"
+	}
+	return name
 }
 
 func verified(by string) string {
