@@ -27,13 +27,13 @@ prints an array of the names of the files.` + exitHelp(exitSucceeded, exitUsage)
 
 func (a *app) man(root *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return usage(err)
+		return usage(fmt.Errorf("directory %s cannot be made: %w", dir, cause(err)))
 	}
 	written := []string{}
 	for _, cmd := range documented(root) {
 		name := pageName(cmd) + ".1"
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(manPage(cmd)), 0o644); err != nil {
-			return usage(err)
+			return writingError(filepath.Join(dir, name), err)
 		}
 		written = append(written, name)
 	}

@@ -85,7 +85,7 @@ func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) err
 		return usage(fmt.Errorf("manifest %s does not exist; give it with --manifest", manifest))
 	}
 	if err != nil {
-		return usage(err)
+		return readingError("manifest", manifest, err)
 	}
 	parsed, err := abi.ParseManifest(m)
 	if err == nil {
@@ -109,8 +109,11 @@ func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) err
 			return &codeError{exitRefused, err}
 		}
 	}
+	if info, err := os.Stat(out); err == nil && info.IsDir() {
+		return usage(fmt.Errorf("%s is a directory; name the file to write", out))
+	}
 	if err := replaceFile(out, packed); err != nil {
-		return usage(err)
+		return writingError(out, err)
 	}
 	for _, warning := range manifestWarnings(m, parsed) {
 		fmt.Fprintf(a.err, "warning: %s: %s\n", manifest, warning)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/axishost/axishost/host"
 	"github.com/axishost/axishost/host/config"
+	"github.com/axishost/axishost/host/timeline"
 	"github.com/axishost/axishost/plugins"
 	"github.com/axishost/axishost/store"
 	"github.com/spf13/cobra"
@@ -201,7 +202,7 @@ func (a *app) report(r *host.Result, err error, f *modelFlags) error {
 	var stopped *host.StoppedError
 	switch {
 	case errors.As(err, &stopped) && stopped.Plugin:
-		return &codeError{exitPlugin, fmt.Errorf("%s (a task keeps the plugins that it was begun with)\ngo on with: %s", reason(err.Error()), a.resumeLine(f, r.Task))}
+		return &codeError{exitPlugin, fmt.Errorf("%s (resuming tries the same plugin again: a task keeps those that it was begun with)\ngo on with: %s", reason(err.Error()), a.resumeLine(f, r.Task))}
 	case errors.As(err, &stopped) || errors.Is(err, host.ErrInterrupted):
 		return &codeError{exitCode(err), fmt.Errorf("%s\ngo on with: %s", reason(err.Error()), a.resumeLine(f, r.Task))}
 	case errors.Is(err, store.ErrFailed):
@@ -209,7 +210,7 @@ func (a *app) report(r *host.Result, err error, f *modelFlags) error {
 	case err != nil:
 		return err
 	case r.Phase == "partial":
-		return &codeError{exitPartial, errors.New("the task ended without reaching its goal: " + partialReason(r.Reason))}
+		return &codeError{exitPartial, errors.New("the task ended without reaching its goal: " + reason(timeline.PartialReason(r.Reason)))}
 	case r.Phase == "cancelled":
 		return &codeError{exitCancelled, errors.New("the task was cancelled: " + reason(r.Reason))}
 	case r.Phase == "failed":
@@ -225,23 +226,6 @@ func stateOf(r *host.Result, err error) string {
 		return phaseRunning
 	}
 	return state(&task)
-}
-
-// partialReason says in words why a task ended as partial.
-func partialReason(name string) string {
-	switch name {
-	case "assistant_tool_calls_rejected_force_final":
-		return "the model called tools in its last turn"
-	case "assistant_terminated_token_exceed":
-		return "the model's token limit or context window leaves no room for a reply"
-	case "no_answer":
-		return "the last reply held no answer"
-	case "answer_cut_off":
-		return "the answer was cut off by the token limit or by the endpoint's filter"
-	case "goal_rejected":
-		return "the answer of the last turn was rejected by the recipe"
-	}
-	return reason(name)
 }
 
 // reason makes why a task stopped, in which a model or a plugin may have had its say, one line.

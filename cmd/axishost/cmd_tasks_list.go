@@ -63,7 +63,7 @@ func (a *app) tasksList(ctx context.Context, f *listFlags) error {
 	}
 	return a.reading(ctx, storeOptions{}, func(h *host.Host) error {
 		if h == nil {
-			return a.showTasks(f, []host.Summary{})
+			return a.showNoStore()
 		}
 		found, err := h.List(ctx, q)
 		if err != nil {
@@ -71,6 +71,18 @@ func (a *app) tasksList(ctx context.Context, f *listFlags) error {
 		}
 		return a.showTasks(f, f.choose(found))
 	})
+}
+
+// showNoStore lists the tasks of a store that is not there: none.
+func (a *app) showNoStore() error {
+	if a.json {
+		return a.printJSON([]entry{})
+	}
+	dir, err := a.storePath()
+	if err == nil {
+		fmt.Fprintf(a.err, "there is no store at %s yet; a run makes one\n", dir)
+	}
+	return err
 }
 
 func (a *app) showTasks(f *listFlags, tasks []host.Summary) error {

@@ -105,11 +105,22 @@ func (a *app) watchTask(ctx context.Context, h *host.Host, task host.Summary) er
 	told := timeline.New()
 	v := newView(a.out, a.told)
 	defer v.close()
-	return h.Follow(ctx, task.ID, 0, func(e *host.Event) error {
+	return unfollowed(task, h.Follow(ctx, task.ID, 0, func(e *host.Event) error {
 		v.print(told.Event(e)...)
 		v.answer(answerLines(told.Outcome()))
 		return a.out.err
-	})
+	}))
+}
+
+// unfollowed says of who stops following a task what that does to it: nothing.
+func unfollowed(task host.Summary, err error) error {
+	switch {
+	case !errors.Is(err, host.ErrInterrupted):
+		return err
+	case task.Process == 0: // it did not go on before
+		return &codeError{exitInterrupted, errors.New("no longer following")}
+	}
+	return &codeError{exitInterrupted, errors.New("no longer following; the task goes on")}
 }
 
 // printOutcome prints a task and what it came to as JSON, or why it stopped.
@@ -195,7 +206,7 @@ func (a *app) tasksEvents(ctx context.Context, f *eventsFlags, name string) erro
 			if !task.Ended() && task.Process == 0 {
 				a.howToGoOn(task)
 			}
-			return h.Follow(ctx, task.ID, f.after, print)
+			return unfollowed(task, h.Follow(ctx, task.ID, f.after, print))
 		}
 		return h.Read(ctx, task.ID, f.after, print)
 	})

@@ -36,7 +36,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	s.succeeds("run --model script:one.yaml one --store store")
 	require.NoError(t, os.Chmod(s.path("store"), 0o500))
 	t.Cleanup(func() { _ = os.Chmod(s.path("store"), 0o700) })
-	s.refuses("store", `^opening the log in "store": .*permission denied; make it writable for this user, or name another directory$`)
+	s.refuses("store", `^opening the log in "store": .*permission denied; make it writable for this user, or name another directory \(--store or AXISHOST_STORE\)$`)
 	require.NoError(t, os.Chmod(s.path("store"), 0o700))
 	s.whole("store", 1)
 
@@ -55,7 +55,7 @@ func TestDirectoryOfAnotherUser(t *testing.T) {
 	s := newShell(t)
 	s.succeeds("run --model script:one.yaml one --store store")
 	s.asNobody()
-	s.refuses("store", `^opening the log in "store": .*permission denied; make it writable for this user, or name another directory$`)
+	s.refuses("store", `^opening the log in "store": .*permission denied; make it writable for this user, or name another directory \(--store or AXISHOST_STORE\)$`)
 	s.as = nil
 	s.whole("store", 1)
 }
@@ -109,7 +109,7 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	}
 	s.succeeds("run --model script:one.yaml one --store disk/store")
 	remount(t, disk, syscall.MS_RDONLY, "")
-	s.refuses("disk/store", `^opening the log in "disk/store": .*read-only file system; make it writable for this user, or name another directory$`)
+	s.refuses("disk/store", `^opening the log in "disk/store": .*read-only file system; make it writable for this user, or name another directory \(--store or AXISHOST_STORE\)$`)
 	s.run("run --model script:one.yaml x --store disk/new").refused(exitStore, `^opening the log in "disk/new": .*read-only file system;`)
 	remount(t, disk, 0, "")
 	s.whole("disk/store", 1)

@@ -44,7 +44,7 @@ func (a *app) readGoal(ctx context.Context, file string, isFile bool) (text stri
 		if isFile {
 			f, openErr := os.Open(file)
 			if openErr != nil {
-				err = usage(fmt.Errorf("task file: %w", openErr))
+				err = readingError("task file", file, openErr)
 				return
 			}
 			defer func() { _ = f.Close() }()
@@ -52,8 +52,10 @@ func (a *app) readGoal(ctx context.Context, file string, isFile bool) (text stri
 		}
 		var b []byte
 		switch b, err = io.ReadAll(io.LimitReader(from, maxGoalBytes+1)); {
+		case err != nil && isFile:
+			err = readingError("task file", file, err)
 		case err != nil:
-			err = usage(fmt.Errorf("task: %w", err))
+			err = usage(fmt.Errorf("the task cannot be read from standard input: %w", cause(err)))
 		case len(b) > maxGoalBytes:
 			err = usage(fmt.Errorf("the task is over the limit of %d MiB", maxGoalBytes>>20))
 		}

@@ -32,6 +32,8 @@ func openModel(m config.Model, retry func(model string) string) (*endpoint, erro
 	name, baseURL, key := m.Name, m.BaseURL, os.Getenv("OPENAI_API_KEY")
 	e := &endpoint{}
 	switch file, scripted := strings.CutPrefix(name, scriptPrefix); {
+	case scripted && file == "":
+		return nil, usage(errors.New("--model script: names no file; give it one, script:FILE.yaml"))
 	case scripted:
 		s, err := script.Load(file)
 		if err != nil {

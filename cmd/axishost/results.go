@@ -51,7 +51,11 @@ func (a *app) printAnswer(answer string) {
 func printableLines(text string) []string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = plugins.Printable(strings.TrimSuffix(line, "\r"), len(line))
+		cells := strings.Split(strings.TrimSuffix(line, "\r"), "\t") // tabs do no harm
+		for n, cell := range cells {
+			cells[n] = plugins.Printable(cell, len(cell))
+		}
+		lines[i] = strings.Join(cells, "\t")
 	}
 	return lines
 }

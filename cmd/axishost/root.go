@@ -83,7 +83,11 @@ func one(name string) cobra.PositionalArgs {
 		case len(args) == 0:
 			return usage(fmt.Errorf("%s is missing; usage: %s", name, cmd.UseLine()))
 		case len(args) > 1:
-			return usage(fmt.Errorf("there is one %s, and %d arguments were given: put it in quotes; usage: %s", name, len(args), cmd.UseLine()))
+			quotes := ""
+			if cmd.Name() == "run" {
+				quotes = ": put it in quotes"
+			}
+			return usage(fmt.Errorf("there is one %s, and %d arguments were given%s; usage: %s", name, len(args), quotes, cmd.UseLine()))
 		}
 		return nil
 	}

@@ -43,13 +43,13 @@ func readConfig(path string) (config.Source, error) {
 	s := config.Source{Name: path}
 	f, err := os.Open(path)
 	if err != nil {
-		return s, fmt.Errorf("configuration: %w", err)
+		return s, readingError("configuration", path, err)
 	}
 	defer func() { _ = f.Close() }()
 	b, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
 	switch {
 	case err != nil:
-		return s, fmt.Errorf("configuration: %w", err)
+		return s, readingError("configuration", path, err)
 	case len(b) > maxConfigBytes:
 		return s, fmt.Errorf("configuration %s is over the limit of %d MiB", path, maxConfigBytes>>20)
 	}

@@ -69,7 +69,7 @@ func (a *app) openStore(ctx context.Context, o storeOptions) (*sharedStore, erro
 	case err != nil && ctx.Err() != nil:
 		return nil, host.ErrInterrupted
 	case err != nil:
-		return nil, &codeError{exitStore, err}
+		return nil, &codeError{exitStore, elsewhere(err)}
 	}
 	log, err := sealed.Open(ctx, shared, sealed.Options{Key: key})
 	if err != nil && ctx.Err() != nil {
@@ -85,6 +85,14 @@ func (a *app) openStore(ctx context.Context, o storeOptions) (*sharedStore, erro
 		s.log = a.through(log)
 	}
 	return s, nil
+}
+
+// elsewhere adds to the error of a store that cannot be opened how another one is named.
+func elsewhere(err error) error {
+	if strings.Contains(err.Error(), "name another") {
+		return fmt.Errorf("%w (--store or AXISHOST_STORE)", err)
+	}
+	return err
 }
 
 // keyFile reads the key that the store is encrypted with; nil without one.

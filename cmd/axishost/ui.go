@@ -65,12 +65,24 @@ func (v *view) events() host.Events {
 		},
 		PluginLog: func(plugin string, level abi.LogLevel, text string) {
 			if level >= abi.LogInfo || v.level == verbose {
-				v.print(timeline.Line{Kind: timeline.Notice, Label: "log", Text: plugin + ": " + text})
+				v.print(timeline.Line{Kind: logKind(level), Label: "log", Text: plugin + ": " + text})
 			}
 		},
 		PluginProgress: func(plugin, text string) {
 			v.print(timeline.Line{Kind: timeline.Detail, Text: plugin + ": " + text})
 		},
+	}
+}
+
+// logKind is how a line that a plugin logged looks: what went well is no warning.
+func logKind(level abi.LogLevel) timeline.Kind {
+	switch {
+	case level >= abi.LogWarn:
+		return timeline.Notice
+	case level >= abi.LogInfo:
+		return timeline.Plain
+	default:
+		return timeline.Detail
 	}
 }
 

@@ -38,7 +38,7 @@ func TestStoreOfANewerVersion(t *testing.T) {
 	s := newShell(t)
 	s.succeeds("run --model script:one.yaml one --store store")
 	s.setFormat("store", 99)
-	s.refuses("store", `^opening the log in "store": .*the log has format 99, this version reads up to 2; update axishost, or name another directory$`)
+	s.refuses("store", `^opening the log in "store": .*the log has format 99, this version reads up to 2; update axishost, or name another directory \(--store or AXISHOST_STORE\)$`)
 	s.setFormat("store", 2)
 	s.whole("store", 1)
 
@@ -48,7 +48,7 @@ func TestStoreOfANewerVersion(t *testing.T) {
 	require.Len(t, markers, 1)
 	newer := s.path("store/marker.format-version.000099.099")
 	require.NoError(t, os.Rename(markers[0], newer))
-	s.refuses("store", `^opening the log in "store": .*; update axishost, or name another directory$`)
+	s.refuses("store", `^opening the log in "store": .*; update axishost, or name another directory \(--store or AXISHOST_STORE\)$`)
 	require.NoError(t, os.Rename(newer, markers[0]))
 	s.whole("store", 1)
 }
