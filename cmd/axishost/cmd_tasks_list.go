@@ -32,7 +32,8 @@ observing (their results are taken in), cancelling; and, of a task that has ende
 cancelled. --phase also takes running and stopped: not ended, with and without a process.
 
 A time is a date (2026-11-30) or a date and time (2026-11-30T14:00), in UTC as in the table, or RFC 3339, or an
-age: 90m, 36h, 7d. On a terminal rows are cut to its width, elsewhere never.` + exitHelp(exitSucceeded, exitUsage, exitStore),
+age: 90m, 36h, 7d. On a narrow terminal the columns MODEL, RECIPE and CREATED give way, in this
+order, and rows are cut to its width; elsewhere never.` + exitHelp(exitSucceeded, exitUsage, exitStore),
 		Example: `  axishost tasks list
   axishost tasks list --phase failed,partial --since 7d
   axishost tasks list --last 20

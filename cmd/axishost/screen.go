@@ -18,7 +18,7 @@ type screen struct {
 }
 
 // minColumns is the least that a line is cut to: in less there is nothing to read.
-const minColumns = 40
+const minColumns = 20
 
 func screenOf(w io.Writer) screen {
 	if !isTerminal(w) || os.Getenv("TERM") == "dumb" {

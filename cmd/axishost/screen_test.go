@@ -71,6 +71,7 @@ func TestTableOnATerminal(t *testing.T) {
 		for i := range tasks {
 			table.measure(table.row(&tasks[i]))
 		}
+		table.choose()
 		for i := range tasks {
 			table.write(w, table.row(&tasks[i]))
 		}
@@ -83,13 +84,21 @@ func TestTableOnATerminal(t *testing.T) {
 		assert.NotContains(t, line, "\u2068", "in a pipe nothing is added")
 	}
 	for columns := minColumns; columns < 100; columns++ {
-		for i, line := range print(screen{terminal: true, columns: columns}) {
+		for _, line := range print(screen{terminal: true, columns: columns}) {
 			assert.LessOrEqual(t, width(line), columns, "%q", line)
 			assert.Equal(t, strings.Count(line, "\u2068"), strings.Count(line, "\u2069"), "%q", line)
-			if width(whole[i]) > columns {
-				assert.Contains(t, line, "…", "%d", columns)
-			}
 		}
+	}
+	for columns, want := range map[int]string{
+		// The id is 26 columns wide, the phase 9, the time 19, the recipe 5 and the model 6.
+		20: "01m8ppees35bkwnnfn4…",
+		40: "01m8ppees35bkwnnfn4ty7n7ec  succeeded  …",
+		63: "01m8ppees35bkwnnfn4ty7n7ec  succeeded  a task",
+		84: "01m8ppees35bkwnnfn4ty7n7ec  succeeded  1970-01-01T00:00:00  a task",
+		91: "01m8ppees35bkwnnfn4ty7n7ec  succeeded  1970-01-01T00:00:00  -      a task",
+		99: "01m8ppees35bkwnnfn4ty7n7ec  succeeded  1970-01-01T00:00:00  -      gpt-4o  a task",
+	} {
+		assert.Equal(t, want, print(screen{terminal: true, columns: columns})[0], "%d", columns)
 	}
 	assert.Contains(t, print(screen{terminal: true})[2], "\u2068דגם\u2069")
 }

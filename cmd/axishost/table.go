@@ -21,6 +21,7 @@ func (a *app) printTasks(tasks []host.Summary) {
 	for i := range tasks {
 		t.measure(t.row(&tasks[i]))
 	}
+	t.choose()
 	w := bufio.NewWriterSize(a.out, 64<<10)
 	t.write(w, header)
 	for i := range tasks {
@@ -30,6 +31,17 @@ func (a *app) printTasks(tasks []host.Summary) {
 }
 
 const columns = 6
+
+// Those that are dropped where a terminal is narrow.
+const (
+	createdColumn = 2
+	recipeColumn  = 3
+	modelColumn   = 4
+)
+
+// minTaskColumns is what the task itself has to have room for, at the expense of others: by it one knows which is
+// which.
+const minTaskColumns = 24
 
 // line is one of a table: its cells, and how many columns of a terminal each takes.
 type line struct {
@@ -47,6 +59,7 @@ type cell struct {
 type table struct {
 	screen screen
 	widths [columns]int
+	hidden [columns]bool
 	line   line            // the one that is laid out now
 	models map[string]cell // as they are shown: there are few
 	day    [32]byte        // room for a time
@@ -55,6 +68,21 @@ type table struct {
 func (t *table) measure(l *line) {
 	for i, wide := range l.width {
 		t.widths[i] = max(t.widths[i], wide)
+	}
+}
+
+// choose hides the columns that leave no room for the task, what is needed least first.
+func (t *table) choose() {
+	room := t.screen.columns
+	for _, wide := range t.widths[:columns-1] {
+		room -= wide + 2
+	}
+	for _, i := range []int{modelColumn, recipeColumn, createdColumn} {
+		if t.screen.columns == 0 || room >= minTaskColumns {
+			return
+		}
+		t.hidden[i] = true
+		room += t.widths[i] + 2
 	}
 }
 
@@ -79,6 +107,9 @@ func (t *table) write(w *bufio.Writer, l *line) {
 func (t *table) writeCut(w *bufio.Writer, l *line) {
 	room := t.screen
 	for i, cell := range l.text {
+		if t.hidden[i] {
+			continue
+		}
 		if i < columns-1 {
 			wide := t.widths[i] + 2
 			cell += strings.Repeat(" ", wide-l.width[i])
