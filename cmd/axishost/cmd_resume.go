@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/axishost/axishost/host"
 	"github.com/axishost/axishost/host/config"
-	"github.com/axishost/axishost/plugins"
 	"github.com/spf13/cobra"
 )
 
@@ -26,7 +23,7 @@ With --json it prints one object` + outcomeFields + exitHelp(allExits()...),
 		Example: `  axishost resume last
   axishost resume 01jd3m9q --model gpt-4o`,
 		Args:              one("TASK"),
-		ValidArgsFunction: a.completeTask,
+		ValidArgsFunction: a.completeTasks(taskCompletion{unfinished: true}),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.resume(cmd.Context(), f, args[0]) },
 	}
 	f.add(cmd)
@@ -91,30 +88,4 @@ func (a *app) pinnedModel(f *modelFlags, task host.Summary) (*endpoint, error) {
 	return openModel(merged.Model, func(model string) string {
 		return a.resumeLine(f, task.ID) + " --model " + shellQuote(model)
 	})
-}
-
-// completionPatience bounds how long a completion keeps a shell waiting.
-const completionPatience = 500 * time.Millisecond
-
-// completeTask offers the ids of the tasks, newest first, and "last".
-func (a *app) completeTask(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	const plainly = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	var ids []string
-	_ = a.reading(cmd.Context(), storeOptions{patience: completionPatience}, func(h *host.Host) error {
-		if len(args) > 0 || h == nil {
-			return nil
-		}
-		tasks, err := h.List(cmd.Context(), host.Query{Prefix: strings.ToLower(prefix)})
-		if err != nil {
-			return err
-		}
-		if strings.HasPrefix("last", prefix) {
-			ids = append(ids, "last")
-		}
-		for _, t := range slices.Backward(tasks) {
-			ids = append(ids, fmt.Sprintf("%s\t%s: %s", t.ID, t.Phase, plugins.Printable(t.Task, 60)))
-		}
-		return nil
-	})
-	return ids, plainly
 }

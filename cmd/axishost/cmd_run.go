@@ -51,6 +51,8 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.config, "config", "", "configuration `file` in YAML (default $AXISHOST_CONFIG)")
 	flags.StringArrayVar(&f.sets, "set", nil, "set a configuration `key=value`; may be given several times")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+	_ = cmd.RegisterFlagCompletionFunc("model", completeModel)
+	_ = cmd.RegisterFlagCompletionFunc("set", completeSettings)
 	f.tell.add(cmd)
 }
 

@@ -24,10 +24,11 @@ resume can go on, press Ctrl-C there instead.` + exitHelp(exitSucceeded, exitUsa
 		Example: `  axishost tasks cancel last
   axishost tasks cancel 01jd3m9q --reason "wrong model"`,
 		Args:              one("TASK"),
-		ValidArgsFunction: a.completeTask,
+		ValidArgsFunction: a.completeTasks(taskCompletion{unfinished: true}),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.tasksCancel(cmd.Context(), args[0], reason) },
 	}
 	cmd.Flags().StringVar(&reason, "reason", "cancelled by the user", "why, for the log")
+	completeNothing(cmd, "reason")
 	return cmd
 }
 
@@ -67,7 +68,7 @@ cancel it first. With --json it prints an array of the ids that were removed.` +
 		Example: `  axishost tasks rm last
   axishost tasks list --phase failed --until 30d --json | jq -r '.[].id' | xargs -r axishost tasks rm`,
 		Args:              some("TASK"),
-		ValidArgsFunction: a.completeTask,
+		ValidArgsFunction: a.completeTasks(taskCompletion{several: true}),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.tasksRm(cmd.Context(), args, force) },
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "also tasks that have not ended")

@@ -47,7 +47,8 @@ order, and rows are cut to its width; elsewhere never.` + exitHelp(exitSucceeded
 	flags.StringVar(&f.since, "since", "", "only tasks created at this `time` or later")
 	flags.StringVar(&f.until, "until", "", "only tasks created before this `time`")
 	flags.IntVar(&f.last, "last", 0, "only the newest `n` of them (0: all)")
-	_ = cmd.RegisterFlagCompletionFunc("phase", cobra.FixedCompletions(append(host.Phases(), phaseRunning, phaseStopped), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("phase", completePhases)
+	completeNothing(cmd, "since", "until", "last")
 	return cmd
 }
 

@@ -27,7 +27,7 @@ empty).` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
   axishost tasks show last --follow
   axishost tasks show 01jd3m9q --json | jq -r .answer`,
 		Args:              one("TASK"),
-		ValidArgsFunction: a.completeTask,
+		ValidArgsFunction: a.completeTasks(taskCompletion{}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all {
 				a.told = verbose
@@ -58,11 +58,12 @@ Ctrl-C. TASK is an id, the start of one, or "last".` + exitHelp(exitSucceeded, e
   axishost tasks events last --follow
   axishost tasks events 01jd3m9q | jq 'select(.type == "Decided") | .payload.stage_path'`,
 		Args:              one("TASK"),
-		ValidArgsFunction: a.completeTask,
+		ValidArgsFunction: a.completeTasks(taskCompletion{}),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.tasksEvents(cmd.Context(), f, args[0]) },
 	}
 	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "wait for further events, until the task has ended")
 	cmd.Flags().Uint64Var(&f.after, "after", 0, "begin after the event with this `seq`")
+	completeNothing(cmd, "after")
 	return cmd
 }
 
