@@ -60,11 +60,14 @@ type runFlags struct {
 	modelFlags
 	recipe string
 	tools  []string
+	allow  []string
+	proof  proofFlags
 }
 
 // outcomeFields tells of the object in which run and resume print what a task came to.
 const outcomeFields = `, with the fields id, phase and state (as tasks list has
-them), answer (empty: none), verified (by what: none or recipe; empty where the task has not succeeded) and reason
+them), answer (empty: none), verified (by what: none, or schema, match, equals and recipe,
+joined by +; empty where the task has not succeeded) and reason
 (why it is partial, failed, cancelled or stopped; else empty).`
 
 func (a *app) runCommand() *cobra.Command {
@@ -86,11 +89,17 @@ The model is asked at OPENAI_BASE_URL with OPENAI_API_KEY; --model script:FILE.y
 instead. Configuration is merged from the defaults, the recipe's manifest, the file of --config, the
 environment (AXISHOST_CONVERSATION_MAX_TURNS=20), and flags (--set conversation.max_turns=20).
 
+Plugins compute, and nothing else, unless --allow says more: http=HOST lets them send requests to a host with a
+public address (http-private=HOST also where its name leads to a private one; an address, such as
+http=127.0.0.1:9000, is meant as it stands); with PLUGIN: in front it is for one plugin. What proves an answer right
+is the recipe's verify, and --schema, --match and --equals; without any of them success is not verified.
+
 With --json it prints one object, also of a task that did not succeed` + outcomeFields + exitHelp(allExits()...),
 		Example: `  axishost run --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"
   axishost run --model gpt-4o-mini --set conversation.max_turns=20 @task.txt
   OPENAI_BASE_URL=http://localhost:11434/v1 axishost run --model llama3.2 "Name three rivers"
-  axishost run --model script:demo.yaml --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"`,
+  axishost run --model script:demo.yaml --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"
+  axishost run --tool ledger.wasm --allow http=ledger.example.com --match '^entry' "Book 7 to cash"`,
 		Args:              one("TASK"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args[0]) },
@@ -98,7 +107,10 @@ With --json it prints one object, also of a task that did not succeed` + outcome
 	cmd.Flags().Var(&onceValue{&f.recipe, "a task has one recipe"}, "recipe", "packed recipe `file`")
 	cmd.Flags().StringArrayVar(&f.tools, "tool", nil, "packed tools `file`; may be given several times")
 	_ = cmd.MarkFlagFilename("recipe", "wasm")
+	cmd.Flags().StringArrayVar(&f.allow, "allow", nil, "let plugins do more than compute: `[PLUGIN:]http=HOST`; may be given several times")
 	_ = cmd.MarkFlagFilename("tool", "wasm")
+	completeNothing(cmd, "allow")
+	f.proof.add(cmd)
 	f.modelFlags.add(cmd)
 	return cmd
 }
@@ -121,6 +133,10 @@ func (a *app) run(ctx context.Context, f *runFlags, task string) error {
 		return err
 	}
 	a.noteUnusedRecipes(tools)
+	grants, err := parseGrants(f.allow)
+	if err != nil {
+		return err
+	}
 	var base []config.Source
 	if recipe != nil {
 		manifest, err := config.FromManifest(recipe.Manifest)
@@ -133,6 +149,9 @@ func (a *app) run(ctx context.Context, f *runFlags, task string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.proof.into(&merged.Task); err != nil {
+		return err
+	}
 	e, err := openModel(merged.Model, func(model string) string { return a.runLine(f, model, task) })
 	if err != nil {
 		return err
@@ -141,7 +160,7 @@ func (a *app) run(ctx context.Context, f *runFlags, task string) error {
 	return a.withStore(ctx, storeOptions{}, func(s *sharedStore) error {
 		return a.perform(s, e, &f.modelFlags, func(h *host.Host) (*host.Result, error) {
 			return h.Run(ctx, host.Submission{
-				Goal: goal, ModelName: pinnedName(merged.Model.Name), Recipe: recipe, Tools: tools, Config: merged.Task,
+				Goal: goal, ModelName: pinnedName(merged.Model.Name), Recipe: recipe, Tools: tools, Config: merged.Task, Grants: grants,
 			})
 		})
 	})
@@ -203,6 +222,9 @@ func (a *app) report(r *host.Result, err error, f *modelFlags) error {
 	}
 	var stopped *host.StoppedError
 	switch {
+	case errors.As(err, &stopped) && stopped.Step != 0:
+		return &codeError{exitAwaiting, fmt.Errorf("%s\nfind out, then: %s --outcome found|absent, and %s", reason(err.Error()),
+			a.approveLine(r.Task, stopped.Step), a.resumeLine(f, r.Task))}
 	case errors.As(err, &stopped) && stopped.Plugin:
 		return &codeError{exitPlugin, fmt.Errorf("%s (resuming tries the same plugin again: a task keeps those that it was begun with)\ngo on with: %s", reason(err.Error()), a.resumeLine(f, r.Task))}
 	case errors.As(err, &stopped) || errors.Is(err, host.ErrInterrupted):

@@ -21,6 +21,7 @@ const (
 	exitUsage       = 2
 	exitPartial     = 3
 	exitCancelled   = 5
+	exitAwaiting    = 6
 	exitStopped     = 7
 	exitRefused     = 8
 	exitStore       = 9
@@ -54,7 +55,7 @@ func exitHelp(codes ...int) string {
 // allExits are the codes of a command that runs a task.
 func allExits() []int {
 	return []int{
-		exitSucceeded, exitFailed, exitUsage, exitPartial, exitCancelled, exitStopped, exitRefused, exitStore, exitPlugin, exitInterrupted,
+		exitSucceeded, exitFailed, exitUsage, exitPartial, exitCancelled, exitAwaiting, exitStopped, exitRefused, exitStore, exitPlugin, exitInterrupted,
 	}
 }
 
@@ -70,6 +71,8 @@ func exitMeaning(code int) string {
 		return "partial: ended without reaching the goal, with what there is"
 	case exitCancelled:
 		return "cancelled"
+	case exitAwaiting:
+		return "waits for a person to find out what a step did; see axishost approve"
 	case exitStopped:
 		return "stopped by the model or its endpoint; can be resumed"
 	case exitRefused:
@@ -116,11 +119,13 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &own):
 		return own.code
-	case errors.As(err, &set), errors.Is(err, host.ErrNoTask), errors.Is(err, host.ErrAmbiguous), errors.Is(err, host.ErrGoal),
+	case errors.As(err, &set), errors.Is(err, host.ErrNoTask), errors.Is(err, host.ErrNotAwaited), errors.Is(err, host.ErrAmbiguous), errors.Is(err, host.ErrGoal),
 		errors.As(err, &busy):
 		return exitUsage
 	case errors.As(err, &refused):
 		return exitRefused
+	case errors.As(err, &stopped) && stopped.Step != 0:
+		return exitAwaiting
 	case errors.As(err, &stopped) && stopped.Plugin, errors.As(err, &fault):
 		return exitPlugin
 	case stopped != nil:

@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(env *testscript.Env) error {
 			env.Values[heldKey{}] = &held{}
+			env.Values[ledgerKey{}] = &scriptLedger{}
 			home := filepath.Join(env.WorkDir, "home")
 			env.Vars = append(env.Vars,
 				"HOME="+home, "XDG_DATA_HOME="+filepath.Join(home, "data"), "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
@@ -45,7 +46,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "says": says, "background": background, "exited": exited, "fill": fill, "nowhere": nowhere,
 			"suspend": suspend, "continue": resumed,
-			"requested": endpoint.requested,
+			"requested": endpoint.requested, "ledger": ledger, "effects": effects,
 		},
 	})
 }
@@ -58,7 +59,7 @@ func buildPlugins(t *testing.T) string {
 	dir := t.TempDir()
 	for name, source := range map[string]string{
 		"boxed": "../../recipes/boxed", "calc": "../../recipes/calc", "lookup": "../../recipes/lookup",
-		"careful": "../../recipes/careful",
+		"careful": "../../recipes/careful", "ledger": "../../recipes/ledger",
 		"moody":   "./testdata/guests/moody",
 		"witness": "./testdata/guests/witness",
 		"unruly":  "./testdata/guests/unruly",
@@ -100,6 +101,7 @@ func warm(t *testing.T, built, cache string) {
 	for _, recipe := range []string{"boxed", "asking", "careful", "unruly"} {
 		cmd := exec.Command(binary, "run", "--model", "script:testdata/one.yaml", "--recipe", filepath.Join(built, recipe+".wasm"),
 			"--tool", filepath.Join(built, "calc.wasm"), "--tool", filepath.Join(built, "moody.wasm"),
+			"--tool", filepath.Join(built, "ledger.wasm"), "--set", "tools.ledger.url=http://localhost:1",
 			"--tool", filepath.Join(built, "witness.wasm"), "--tool", filepath.Join(built, "lookup.wasm"), "--set", "tools.lookup.table={a: b}", "x")
 		cmd.Env = []string{"HOME=" + dir, "AXISHOST_CACHE=" + cache}
 		out, err := cmd.CombinedOutput()

@@ -18,7 +18,10 @@ func (a *app) runLine(f *runFlags, model, task string) string {
 	for _, t := range f.tools {
 		words = append(words, "--tool", t)
 	}
-	words = append(words, "--model", model)
+	for _, grant := range f.allow {
+		words = append(words, "--allow", grant)
+	}
+	words = append(append(words, f.proof.words()...), "--model", model)
 	if f.config != "" {
 		words = append(words, "--config", f.config)
 	}

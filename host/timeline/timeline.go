@@ -184,13 +184,15 @@ func (t *Timeline) step(e *event.Event) []Line {
 	case *event.ToolRequested:
 		t.requests[e.Step] = p
 	case *event.ToolStarted:
-		t.started[e.Step] = e.Time
+		if t.started[e.Step] = e.Time; e.Attempt > 1 {
+			return []Line{{Detail, "", fmt.Sprintf("%s is called again, attempt %d", t.tool(e.Step), e.Attempt)}}
+		}
 	case *event.StepDenied:
 		return []Line{{Notice, "tool", t.call(e.Step) + " denied (" + show(p.Reason) + "): " + show(p.Text)}}
 	case *event.ToolSucceeded:
 		return []Line{{Plain, "tool", t.call(e.Step) + " in " + duration(e.Time-t.started[e.Step]) + ": " + show(p.Result)}}
 	case *event.StepCancelled:
-		return []Line{{Detail, "", t.call(e.Step) + " is not run any more"}}
+		return []Line{{Detail, "", t.call(e.Step) + " is not run any more: " + show(p.Reason)}}
 	case *event.CancelAcknowledged:
 		return []Line{{Notice, "tool", t.call(e.Step) + " cut off after " + duration(e.Time-t.started[e.Step])}}
 	case *event.ToolFailed:
@@ -198,6 +200,8 @@ func (t *Timeline) step(e *event.Event) []Line {
 	case *event.ObservationRecorded:
 		delete(t.requests, e.Step)
 		delete(t.started, e.Step)
+	default:
+		return t.effect(e)
 	}
 	return nil
 }

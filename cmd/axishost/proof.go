@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/axishost/axishost/host"
+	"github.com/spf13/cobra"
+)
+
+// proofFlags say what an answer has to be. They are short for the configuration's goal.
+type proofFlags struct {
+	schema, match, equals string
+	cmd                   *cobra.Command
+}
+
+func (p *proofFlags) add(cmd *cobra.Command) {
+	p.cmd = cmd
+	cmd.Flags().StringVar(&p.schema, "schema", "", "the answer must be JSON that fits the JSON Schema in `file`")
+	cmd.Flags().StringVar(&p.match, "match", "", "the answer must match this regular `expression` (RE2)")
+	cmd.Flags().StringVar(&p.equals, "equals", "", "the answer must be this `text`")
+	_ = cmd.MarkFlagFilename("schema", "json")
+	completeNothing(cmd, "match", "equals")
+}
+
+// words are the flags as they were given.
+func (p *proofFlags) words() []string {
+	var words []string
+	for _, f := range []struct{ name, value string }{{"schema", p.schema}, {"match", p.match}, {"equals", p.equals}} {
+		if p.cmd.Flags().Changed(f.name) {
+			words = append(words, "--"+f.name, f.value)
+		}
+	}
+	return words
+}
+
+// into puts what was given into a task's configuration.
+func (p *proofFlags) into(c *host.Config) error {
+	if p.cmd.Flags().Changed("match") {
+		c.Goal.Match = p.match
+	}
+	if p.cmd.Flags().Changed("equals") {
+		c.Goal.Equals = &p.equals
+	}
+	if p.schema != "" {
+		b, err := os.ReadFile(p.schema)
+		if err != nil {
+			return usage(fmt.Errorf("--schema: %w", err))
+		}
+		c.Goal.Schema = nil
+		if err := json.Unmarshal(b, &c.Goal.Schema); err != nil {
+			return usage(fmt.Errorf("--schema: %s is not the JSON object it should be: %w", p.schema, err))
+		}
+	}
+	return usage(c.Validate())
+}
+
+// parseGrants reads the values of --allow: [PLUGIN:]CAPABILITY=HOST.
+func parseGrants(values []string) ([]host.Grant, error) {
+	var grants []host.Grant
+	for _, value := range values {
+		left, limit, ok := strings.Cut(value, "=")
+		if !ok || limit == "" {
+			return nil, usage(fmt.Errorf("--allow %s: say what for, as in --allow http=api.example.com", value))
+		}
+		plugin, capability, named := strings.Cut(left, ":")
+		if !named {
+			plugin, capability = "", left
+		}
+		grants = append(grants, host.Grant{Plugin: plugin, Capability: capability, Limit: limit})
+	}
+	return grants, nil
+}

@@ -1,0 +1,74 @@
+package timeline
+
+import (
+	"fmt"
+
+	"github.com/axishost/axishost/host/internal/event"
+)
+
+// effect tells the events by which a call that may have changed the world is followed up.
+func (t *Timeline) effect(e *event.Event) []Line {
+	switch p := e.Payload.(type) {
+	case *event.HostOperation:
+		return []Line{{Detail, "", operation(p)}}
+	case *event.ToolUnknown:
+		return []Line{{Notice, "unknown", fmt.Sprintf("%s may have happened (%s): %s", t.call(e.Step), show(p.Class), show(p.Reason))}}
+	case *event.ReconcileStarted:
+		return []Line{{Plain, "probe", fmt.Sprintf("%s is asked whether operation %s happened%s", t.tool(e.Step), short(p.OperationID), times(p.Try))}}
+	case *event.OperationFound:
+		return []Line{{Plain, "found", t.call(e.Step) + " happened" + by(e) + ": " + show(p.Result)}}
+	case *event.OperationAbsent:
+		return []Line{{Plain, "absent", t.call(e.Step) + " did not happen" + by(e) + ", and will not: it may be made again"}}
+	case *event.ReconcileInconclusive:
+		if p.Next == 0 {
+			return []Line{{Notice, "unknown", "nobody can tell whether " + t.call(e.Step) + " happened (" + show(p.Reason) + "): a person has to find out"}}
+		}
+		return []Line{{Notice, "probe", "not known yet: " + show(p.Reason) + "; asked again in " + duration(p.Next-e.Time)}}
+	}
+	return nil
+}
+
+// operation tells what a guest had the host do.
+func operation(p *event.HostOperation) string {
+	text := show(p.Target)
+	switch p.State {
+	case event.OperationBegun:
+		return text + " is about to be sent"
+	case event.OperationDone:
+		return fmt.Sprintf("%s answered, %d bytes", text, p.Received)
+	}
+	text += " failed: " + show(p.Reason)
+	if p.Sent == 0 {
+		return text + "; nothing was sent"
+	}
+	return text
+}
+
+// tool names a step's tool.
+func (t *Timeline) tool(step int64) string {
+	if r := t.requests[step]; r != nil {
+		return show(r.Tool)
+	}
+	return fmt.Sprintf("the tool of step %d", step)
+}
+
+// short is enough of an operation's id to find it by.
+func short(id string) string {
+	const enough = 8
+	return show(id[:min(len(id), enough)])
+}
+
+func times(try int64) string {
+	if try <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(", question %d", try)
+}
+
+// by tells who found out, where it was a person.
+func by(e *event.Event) string {
+	if e.Actor.Kind != event.ActorUser {
+		return ""
+	}
+	return ", as a person found out"
+}
