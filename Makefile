@@ -12,7 +12,7 @@ PLUGINS := $(RECIPES:%=bin/plugins/%.wasm)
 # What stands in another file is a rule of its own, so that nothing is built twice.
 SOURCES := $(shell find . -name '*.go' -not -path './bin/*') go.mod go.sum
 
-.PHONY: build guests man demo demo-rollbacks demo-refusals test torture lint check bench clean fmt vet tidy clean-tree
+.PHONY: build guests man demo demo-rollbacks demo-refusals demo-durable test torture lint check bench clean fmt vet tidy clean-tree
 
 build: bin/axishost
 
@@ -54,6 +54,10 @@ demo-refusals: build
 		printf '%-31s %s\n' "$${file%.wasm}" "$${line#axishost: plugin $$file }"; \
 		test $$code = 8 || { echo "exit code $$code, want 8"; exit 1; }; \
 	done
+
+# A task that writes, killed in the middle of a write whose reply is lost, resumed, reconciled and finished.
+demo-durable: build guests
+	@$(GO) run ./cmd/axishost/testdata/durable bin/axishost bin/plugins/ledger.wasm bin/demo-store
 
 # The race detector needs cgo, and so a C compiler.
 CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null || command -v gcc 2>/dev/null)
