@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/axishost/axishost/host/config"
 	"github.com/spf13/cobra"
 )
 
@@ -68,12 +69,27 @@ func group(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	cmd.SuggestionsMinimumDistance = 2
 	text := fmt.Sprintf("unknown command %q; ", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += "did you mean " + strings.Join(near, " or ") + "? "
+	if near := nearCommand(cmd, args[0]); near != "" {
+		text += "did you mean " + near + "? "
 	}
 	return usage(errors.New(text + "see " + cmd.CommandPath() + " --help"))
+}
+
+// nearCommand gives the command below cmd that was meant, probably: one that the word begins, or that is spelled
+// nearly so; empty when there is none.
+func nearCommand(cmd *cobra.Command, word string) string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.IsAvailableCommand() {
+			continue
+		}
+		if word != "" && strings.HasPrefix(c.Name(), word) {
+			return c.Name()
+		}
+		names = append(names, c.Name())
+	}
+	return config.Near(word, names)
 }
 
 // one makes an argument check for a command that takes one argument, called name.

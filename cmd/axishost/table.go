@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"strings"
 
 	"github.com/axishost/axishost/host"
@@ -138,7 +139,7 @@ func (t *table) row(task *host.Summary) *line {
 	}
 	model, known := t.models[task.Model]
 	if !known {
-		model.text = plugins.Printable(timeline.Model(task.Model), 40)
+		model.text = cmp.Or(plugins.Printable(timeline.Model(task.Model), 40), "-")
 		model.width = width(model.text)
 		t.models[task.Model] = model
 	}
