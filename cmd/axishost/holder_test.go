@@ -68,7 +68,7 @@ func TestGarbageOnTheSocket(t *testing.T) {
 		do   func(c net.Conn)
 		says string // while it has the lock as well
 	}{
-		{"junk", func(c net.Conn) { _, _ = io.WriteString(c, "\x00\x01junk\n\n") }, inUse + `, which does not serve it to others; end the axishost that has it, or name another directory$`},
+		{"junk", func(c net.Conn) { _, _ = io.WriteString(c, "\x00\x01junk\n\n") }, inUse + `, which does not serve it to others; end the axishost that has it, or name another directory \(--store or AXISHOST_STORE\)$`},
 		{"closes at once", func(net.Conn) {}, inUse + `, which does not serve it to others; end`},
 		{"endless body", func(c net.Conn) { endless(c, "HTTP/1.1 200 OK\r\n\r\n          ") }, inUse + `, which does not serve it to others; end`},
 		{"endless header", func(c net.Conn) { endless(c, "HTTP/1.1 200 OK\r\nX: y\r\n") }, inUse + `, which does not serve it to others; end`},
@@ -99,7 +99,7 @@ func TestGarbageOnTheSocket(t *testing.T) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 			<-end
 		})
-		s.refuses("silent", fmt.Sprintf(`%s: process %d has it and does not answer; end it \(kill -9 %[2]d\), or name another directory$`, inUse, os.Getpid()))
+		s.refuses("silent", fmt.Sprintf(`%s: process %d has it and does not answer; end it \(kill -9 %[2]d\), or name another directory \(--store or AXISHOST_STORE\)$`, inUse, os.Getpid()))
 		require.NoError(t, os.Remove(s.path("silent")+"/control.sock"))
 		s.whole("silent", 1)
 	})
