@@ -42,6 +42,11 @@ const (
 	// MaxNesting bounds how deep the JSON of an output and of a manifest is nested: decoders have limits of
 	// their own, and what is stored inside something else must still be readable.
 	MaxNesting = 200
+	// MaxValues bounds the values of an output that is JSON: it is decoded after the guest has answered, by no deadline,
+	// and 16 MiB of short words took 2 s and 350 MB.
+	MaxValues = 100_000
+	// MaxKeywords bounds the keywords of one answer: the host looks for each of them in the whole reply.
+	MaxKeywords = 1_000
 	// MaxHandles is how many responses may be open at once; all are closed when the call ends.
 	MaxHandles = 16
 	// DefaultMemoryBytes bounds a guest's linear memory: a stock Go guest starts at 3.3 MiB and lives in 8.

@@ -22,7 +22,7 @@ func CheckOutput(h Hook, output []byte) error {
 	}
 	switch h {
 	case HookRefusal:
-		return decodes(output, &Keywords{})
+		return checkKeywords(output)
 	case HookFormatError:
 		return checkFormatError(output)
 	case HookPromptFinal:
@@ -52,12 +52,17 @@ func CheckOutput(h Hook, output []byte) error {
 	return nil
 }
 
+// decodes decodes an output, whose length, depth and number of values are bounded first: it is done after the guest
+// has answered, and so by no deadline.
 func decodes(output []byte, into any) error {
 	if !utf8.Valid(output) {
 		return errors.New("text is not UTF-8")
 	}
-	if deeper(output, MaxNesting) {
+	switch depth, values := measure(output); {
+	case depth > MaxNesting:
 		return fmt.Errorf("nested deeper than %d", MaxNesting)
+	case values > MaxValues:
+		return fmt.Errorf("%d values are over the limit of %d", values, MaxValues)
 	}
 	if !isObject(output) {
 		return errors.New("not a JSON object")
@@ -68,9 +73,11 @@ func decodes(output []byte, into any) error {
 	return nil
 }
 
-// deeper tells whether JSON is nested deeper than limit. What is no JSON is another check's business.
-func deeper(text []byte, limit int) bool {
-	depth, quoted := 0, false
+// measure tells how deep JSON is nested, and how many values it has at most. What is no JSON is another check's
+// business.
+func measure(text []byte) (depth, values int) {
+	level, quoted := 0, false
+	values = 1
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case quoted && c == '\\':
@@ -79,14 +86,31 @@ func deeper(text []byte, limit int) bool {
 			quoted = !quoted
 		case quoted:
 		case c == '[' || c == '{':
-			if depth++; depth > limit {
-				return true
-			}
+			values++ // the first one in it
+			level++
+			depth = max(depth, level)
+		case c == ',':
+			values++
 		case c == ']' || c == '}':
-			depth--
+			level--
 		}
 	}
-	return false
+	return depth, values
+}
+
+func checkKeywords(output []byte) error {
+	var k Keywords
+	if err := decodes(output, &k); err != nil {
+		return err
+	}
+	return fewKeywords(k.Keywords)
+}
+
+func fewKeywords(keywords []string) error {
+	if len(keywords) > MaxKeywords {
+		return fmt.Errorf("%d keywords are over the limit of %d", len(keywords), MaxKeywords)
+	}
+	return nil
 }
 
 func checkFormatError(output []byte) error {
@@ -97,7 +121,7 @@ func checkFormatError(output []byte) error {
 	if !slices.Contains([]string{"", "ignore", "reprompt", "rollback"}, f.Strategy) {
 		return fmt.Errorf("strategy %q must be ignore, reprompt or rollback", clip(f.Strategy))
 	}
-	return nil
+	return fewKeywords(f.Keywords)
 }
 
 // checkCompact leaves to the host whether the range lies within the messages, which only the host knows.
@@ -134,5 +158,14 @@ func checkToolOutput(output []byte) error {
 	if !slices.Contains([]ToolStatus{ToolOK, ToolFailed, ToolUnknown}, t.Status) {
 		return fmt.Errorf("status %q must be ok, failed or unknown", clip(string(t.Status)))
 	}
+	if t.Class != "" && !slices.Contains(failureClasses(), t.Class) {
+		return fmt.Errorf("class %q is not one of SPEC.md", clip(string(t.Class)))
+	}
 	return nil
+}
+
+func failureClasses() []FailureClass {
+	return []FailureClass{
+		ClassTransient, ClassRateLimited, ClassInvalidArguments, ClassPermission, ClassConflict, ClassPermanent,
+	}
 }

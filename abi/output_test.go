@@ -1,6 +1,7 @@
 package abi_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -37,6 +38,10 @@ func TestCheckOutput(t *testing.T) {
 		{abi.HookVerify, `[]`, "not a JSON object"},
 		{abi.HookToolCall, `{"status": "unknown", "result": ""}`, ""},
 		{abi.HookToolCall, `{"status": "done", "result": ""}`, `status "done" must be ok, failed or unknown`},
+		{abi.HookToolCall, `{"status": "failed", "result": "", "class": "rate_limited"}`, ""},
+		{abi.HookToolCall, `{"status": "failed", "result": "", "class": ""}`, ""},
+		{abi.HookToolCall, `{"status": "failed", "result": "", "class": "Permanent"}`, `class "Permanent" is not one of SPEC.md`},
+		{abi.HookToolCall, `{"status": "ok", "result": "", "class": "ev\nil"}`, `class "ev\nil" is not one of SPEC.md`},
 		{abi.HookToolCall, `""`, "not a JSON object"},
 		{abi.HookDedupe, "", ""},
 		{abi.HookDedupe, "calc 17*23", ""},
@@ -103,5 +108,37 @@ func TestCheckOutput(t *testing.T) {
 			}
 			assert.EqualError(t, err, test.want)
 		})
+	}
+}
+
+// TestCheckOutputOfManyValues: what is decoded after the guest has answered is bounded in what decoding takes.
+func TestCheckOutputOfManyValues(t *testing.T) {
+	list := func(n int, item string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
+	}
+	for _, test := range []struct {
+		hook         abi.Hook
+		output, want string
+	}{
+		{abi.HookRefusal, `{"keywords": ` + list(abi.MaxKeywords, `"a,[{"`) + `}`, ""},
+		{abi.HookRefusal, `{"keywords": ` + list(abi.MaxKeywords+1, `"a"`) + `}`, "1001 keywords are over the limit of 1000"},
+		{abi.HookFormatError, `{"keywords": ` + list(abi.MaxKeywords+1, `"a"`) + `}`, "1001 keywords are over the limit of 1000"},
+		{abi.HookRefusal, `{"keywords": ` + list(4<<20, `""`) + `}`, "4194306 values are over the limit of 100000"},
+		{abi.HookStart, `{"system": "", "later": ` + list(4<<20, `{}`) + `}`, "8388611 values are over the limit of 100000"},
+		{abi.HookRepairArguments, `{` + strings.Repeat(`"a":1,`, 2<<20) + `"b":2}`, "2097154 values are over the limit of 100000"},
+		{abi.HookVerify, `{"verified": true, "evidence": ` + list(abi.MaxValues-3, "1") + `}`, ""},
+		{abi.HookVerify, `{"verified": true, "evidence": ` + list(abi.MaxValues-2, "1") + `}`, "100001 values are over the limit of 100000"},
+		{abi.HookToolCall, `{"status": "ok", "result": "` + strings.Repeat(`,[{\"`, 1<<20) + `"}`, ""},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := abi.CheckOutput(test.hook, []byte(test.output))
+		runtime.ReadMemStats(&after)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4*len(test.output)+(4<<20)), test.hook)
+		if test.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		assert.EqualError(t, err, test.want)
 	}
 }
