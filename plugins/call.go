@@ -99,6 +99,11 @@ func (p *Plugin) newCall(input []byte) *hostfn.Call {
 
 // invoke calls a hook's export and makes an answer of what came of it.
 func (p *Plugin) invoke(ctx context.Context, i *instance, hook abi.Hook, call *hostfn.Call) (Answer, error) {
+	ctx, leave, err := p.closing.enter(ctx)
+	if err != nil {
+		return Answer{}, p.closedError()
+	}
+	defer leave()
 	rc, err := i.guest.Call(wasi.With(hostfn.With(ctx, call), i.world), hook.Export(), uint32(len(call.Input)))
 	p.tellDropped(call)
 	if err != nil {

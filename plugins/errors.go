@@ -56,10 +56,11 @@ const (
 	FaultFailed                          // it returned an error code
 	FaultBadOutput                       // it decided, and its output is not what the hook gives
 	FaultUndeclared                      // it was asked for what its manifest does not declare, and not called
+	FaultInstance                        // no instance of it can be made, such as with data past the end of its memory
 )
 
 func (k FaultKind) String() string {
-	return [...]string{"unknown", "trap", "panic", "exit", "timeout", "failed", "bad_output", "undeclared"}[k]
+	return [...]string{"unknown", "trap", "panic", "exit", "timeout", "failed", "bad_output", "undeclared", "instance"}[k]
 }
 
 // CallError says how a call of a guest failed. The instance, where there was one, is gone; the next call works.
@@ -88,6 +89,8 @@ func (e *CallError) Error() string {
 		return fmt.Sprintf("plugin %q: %s panicked: %s", e.Plugin, what, e.Text)
 	case FaultExit, FaultTimeout, FaultUndeclared:
 		return fmt.Sprintf("plugin %q: %s %s", e.Plugin, what, e.Text)
+	case FaultInstance:
+		return fmt.Sprintf("plugin %q cannot be instantiated: %s", e.Plugin, e.Text)
 	case FaultBadOutput:
 		return fmt.Sprintf("plugin %q: %s gave bad output: %s", e.Plugin, what, e.Text)
 	default:

@@ -22,12 +22,19 @@ func (p *Plugin) callError(hook abi.Hook, kind FaultKind, text string) *CallErro
 // fault makes of what ended a guest's call a *CallError, or gives the caller's own end of ctx. world holds
 // what the guest wrote to standard output and error: a language runtime that gives up explains itself there.
 func (p *Plugin) fault(ctx context.Context, hook abi.Hook, err error, world *wasi.World) error {
+	if errors.Is(err, ErrClosed) {
+		return p.closedError()
+	}
 	if errors.Is(err, errDeadline) {
 		text := strings.TrimPrefix(err.Error(), errDeadline.Error()+": ")
 		return p.callError(hook, FaultTimeout, text)
 	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
 		return fmt.Errorf("plugin %q: %w", p.manifest.Name, err)
+	}
+	var unstarted *wasmrt.InstantiateError
+	if errors.As(err, &unstarted) {
+		return p.callError(hook, FaultInstance, unstarted.Reason)
 	}
 	var exit *wasmrt.Exit
 	var trap *wasmrt.Trap

@@ -189,10 +189,35 @@ func TestInitFaults(t *testing.T) {
 	}
 }
 
+// TestNoInstance: what keeps wazero from making an instance is not told as a fault of an initialiser.
+func TestNoInstance(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(m *pt.Module)
+		want   string
+	}{
+		"data past the end": {func(m *pt.Module) { m.Data(0, []byte("fits")); m.Data(abi.PageBytes-1, []byte("two")) },
+			"data[1]: out of bounds memory access"},
+		"data before the beginning": {func(m *pt.Module) { m.Data(-1, []byte("x")) }, "data[0]: out of bounds memory access"},
+		"with an initialiser": {func(m *pt.Module) { m.Func("_initialize", nil, nil, nil); m.Data(-1, []byte("x")) },
+			"data[0]: out of bounds memory access"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := load(t, plugin(tt.change), Options{})
+			for range 5 { // more often than the pool has room
+				_, err := p.Hook(t.Context(), abi.HookRefusal, nil)
+				var fault *CallError
+				require.ErrorAs(t, err, &fault)
+				assert.Equal(t, FaultInstance, fault.Kind)
+				assert.EqualError(t, err, `plugin "small" cannot be instantiated: `+tt.want)
+			}
+		})
+	}
+}
+
 func TestFaultKindString(t *testing.T) {
 	var names []string
-	for k := range FaultUndeclared + 1 {
+	for k := range FaultInstance + 1 {
 		names = append(names, k.String())
 	}
-	assert.Equal(t, []string{"unknown", "trap", "panic", "exit", "timeout", "failed", "bad_output", "undeclared"}, names)
+	assert.Equal(t, []string{"unknown", "trap", "panic", "exit", "timeout", "failed", "bad_output", "undeclared", "instance"}, names)
 }

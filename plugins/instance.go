@@ -25,7 +25,11 @@ func (p *Plugin) instantiate(ctx context.Context) (*instance, error) {
 	call := &hostfn.Call{Initializing: true, Log: p.logger()}
 	ctx, cancel := p.hookTimeout().bound(ctx)
 	defer cancel()
-	var err error
+	ctx, leave, err := p.closing.enter(ctx)
+	if err != nil {
+		return nil, p.closedError()
+	}
+	defer leave()
 	i.guest, err = p.module.Instantiate(wasi.With(hostfn.With(ctx, call), i.world), p.globals)
 	p.tellDropped(call)
 	if err != nil {

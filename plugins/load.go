@@ -54,6 +54,7 @@ type Plugin struct {
 	granted     map[abi.Operation]hostfn.Operation // of every call
 	named       []abi.Operation                    // by the manifest, and granted call by call
 	hooks       *pool
+	closing     closing
 }
 
 // Load compiles a plugin that Inspect accepted. The caller closes the result. A *RefusedError says why a
@@ -125,8 +126,12 @@ func (p *Plugin) Manifest() *abi.Manifest { return p.manifest }
 // Digest is the SHA-256 of the plugin's file, in hexadecimal.
 func (p *Plugin) Digest() string { return p.digest }
 
-// Close releases the plugin. No call may be under way.
+// Close releases the plugin. Calls that are under way end with ErrClosed, and it waits for them; so does each that is
+// made later.
 func (p *Plugin) Close() error {
+	if !p.closing.end() {
+		return nil
+	}
 	p.hooks.close()
 	return p.module.Close(context.Background())
 }

@@ -26,6 +26,12 @@ type Exit struct{ Code uint32 }
 
 func (e *Exit) Error() string { return fmt.Sprintf("exited with code %d", e.Code) }
 
+// InstantiateError says that no instance of a module can be made, such as with data past the end of its memory. No code
+// of it has run.
+type InstantiateError struct{ Reason string }
+
+func (e *InstantiateError) Error() string { return "cannot be instantiated: " + e.Reason }
+
 // maxStackBytes is wazero's: a stack that is as large grows no more. Its last step may lead past it, not to more
 // than twice as much.
 const maxStackBytes = 50_000_000

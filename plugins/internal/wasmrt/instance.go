@@ -31,7 +31,7 @@ func (m *Module) Instantiate(ctx context.Context, globals []string) (*Instance, 
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
 	mod, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
 	if err != nil {
-		return nil, fault(ctx, err)
+		return nil, &InstantiateError{err.Error()}
 	}
 	// Called here and not as wazero's start function, whose faults it would put words of its own around.
 	if initialize := mod.ExportedFunction(abi.InitExport); initialize != nil {
