@@ -1,13 +1,11 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/axishost/axishost/abi"
@@ -17,10 +15,8 @@ import (
 	"golang.org/x/text/message"
 )
 
-// maxNumber is how long a number may be, in digits, and how large its exponent: JSON has no bound, and the arithmetic on
-// one of ten million digits takes minutes. The bounds of schemas stand beside what they bound, in schema_weight.go,
-// schema_pattern.go, schema_paths.go and schema_cost.go.
-const maxNumber = 400
+// schemaName is what the library knows a schema as.
+const schemaName = "axis:///schema.json"
 
 // schemaCompiler compiles the schemas of one manifest, within bounds on what they come to together.
 type schemaCompiler struct {
@@ -44,15 +40,14 @@ func (c *schemaCompiler) compile(raw json.RawMessage) (schema *jsonschema.Schema
 	if err := c.weight.add(document); err != nil {
 		return nil, err
 	}
-	const name = "axis:///schema.json"
 	library := jsonschema.NewCompiler()
 	library.DefaultDraft(jsonschema.Draft2020)
 	library.UseLoader(jsonschema.SchemeURLLoader{})
 	library.UseRegexpEngine(c.patterns.compile)
-	if err := library.AddResource(name, document); err != nil {
+	if err := library.AddResource(schemaName, document); err != nil {
 		return nil, err
 	}
-	schema, err = library.Compile(name)
+	schema, err = library.Compile(schemaName)
 	var bad *jsonschema.SchemaValidationError
 	var why *jsonschema.ValidationError
 	switch {
@@ -66,14 +61,17 @@ func (c *schemaCompiler) compile(raw json.RawMessage) (schema *jsonschema.Schema
 	case err != nil:
 		return nil, err
 	}
-	return schema, bounded(schema)
+	return schema, c.bound(schema)
 }
 
-// bounded refuses a schema whose validation could have no bound, and puts the host's own checks where the library's have
+// bound refuses a schema whose validation could have no bound, and puts the host's own checks where the library's have
 // none. Nothing else has the compiled schema yet.
-func bounded(schema *jsonschema.Schema) error {
+func (c *schemaCompiler) bound(schema *jsonschema.Schema) error {
 	all, err := reachable(schema)
 	if err != nil {
+		return err
+	}
+	if err := c.weight.follow(all, schemaName); err != nil {
 		return err
 	}
 	if err := checkStanding(all); err != nil {
@@ -97,48 +95,6 @@ func recovered(err *error) {
 		*err = fmt.Errorf("the schema library cannot check this: %v", r)
 	}
 }
-
-// readJSON reads JSON that can be reckoned with.
-func readJSON(text []byte) (any, error) {
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	return value, checkValue(value, 1)
-}
-
-// checkValue refuses numbers that are too long to be reckoned with, and values that are nested deeper than what a
-// plugin may hand out: the library calls itself for each level.
-func checkValue(value any, depth int) error {
-	switch v := value.(type) {
-	case json.Number:
-		_, exponent, _ := strings.Cut(strings.ToLower(v.String()), "e")
-		if n, err := strconv.Atoi(exponent); len(v) > maxNumber || (exponent != "" && (err != nil || max(n, -n) > maxNumber)) {
-			return fmt.Errorf("number %.20s is too large to be checked", v.String())
-		}
-	case []any:
-		if depth > abi.MaxNesting {
-			return errTooDeep
-		}
-		for _, item := range v {
-			if err := checkValue(item, depth+1); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		if depth > abi.MaxNesting {
-			return errTooDeep
-		}
-		for _, item := range v {
-			if err := checkValue(item, depth+1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-var errTooDeep = fmt.Errorf("nested deeper than %d", abi.MaxNesting)
 
 // validate checks JSON text against a schema. The error is one line, for a model or a person. It is bounded before it
 // begins and cannot be cut short, so that what it says never depends on how busy the host was, or on when a run was

@@ -135,12 +135,13 @@ func TestBoundsAreOfTheManifest(t *testing.T) {
 		schema func(i int) string
 		want   string
 	}{
-		"patterns": {func(i int) string { return fmt.Sprintf(`{"pattern":".{1000}%d"}`, i) }, "patterns of one manifest"},
-		"values":   {same(`{"allOf":[` + series(250, same("{}")) + `]}`), "too many values"},
+		"patterns":          {func(i int) string { return fmt.Sprintf(`{"pattern":".{1000}%d"}`, i) }, "patterns of one manifest"},
+		"JSON Schema's own": {func(int) string { return `{"$ref":"http://json-schema.org/draft-07/schema#"}` }, "too many values"},
+		"values":            {same(`{"allOf":[` + series(250, same("{}")) + `]}`), "too many values"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &abi.Manifest{Name: "many"}
-			for i := range 60 {
+			for i := range 300 {
 				m.Tools = append(m.Tools, abi.ToolSpec{Name: fmt.Sprint("t", i), InputSchema: json.RawMessage(c.schema(i))})
 			}
 			err := CheckSchemas(&plugins.Inspection{Manifest: m})
@@ -169,6 +170,8 @@ func TestArgumentsThatCostTooMuch(t *testing.T) {
 		"a pattern on a text":    {`{"pattern":"(.*a.{900})$"}`, `"` + strings.Repeat("a", 1<<20) + `"`, large},
 		"patterns on names":      {`{"patternProperties":{` + series(900, func(i int) string { return fmt.Sprintf(`"a.*%d":{}`, i) }) + `}}`, `{` + series(9_000, func(i int) string { return fmt.Sprintf(`"aa%d":1`, i) }) + `}`, large},
 		"deep":                   {`{}`, nestedLists(abi.MaxNesting + 1), deep},
+		"many empty objects":     {`{}`, `[` + series(maxValues, same("{}")) + `]`, "more than 200000 values"},
+		"commas in a text":       {`{}`, `["` + strings.Repeat(`,[{\\\"`, maxValues) + `"]`, ""},
 		"very deep":              {refChain(20), strings.Repeat(`{"a":[`, 2_000) + strings.Repeat("]}", 2_000), deep},
 		"as deep as may be":      {refChain(maxStanding - 3), nestedLists(abi.MaxNesting), ""},
 		"an expression, older":   {`{"$schema":"http://json-schema.org/draft-07/schema#","format":"regex"}`, `"` + strings.Repeat(`\\pL`, 5_000) + `"`, "too long to be checked"},

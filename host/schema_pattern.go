@@ -86,20 +86,25 @@ func hasCode(text string) bool {
 	return false
 }
 
-// programSize bounds the instructions that a regular expression compiles to. The parser has bounded its depth, and each
-// chain of repetitions to a thousand.
+// programSize is how many instructions a regular expression compiles to, or some more. The parser has bounded its depth, and
+// each chain of repetitions to a thousand.
 func programSize(re *syntax.Regexp) int {
-	size := 2
+	size := 0
 	for _, sub := range re.Sub {
-		size += programSize(sub) + 1
+		size += programSize(sub)
 	}
 	switch re.Op {
 	case syntax.OpLiteral:
-		size += len(re.Rune)
+		return len(re.Rune)
+	case syntax.OpConcat:
+		return size
+	case syntax.OpAlternate:
+		return size + len(re.Sub)
 	case syntax.OpRepeat:
-		size *= max(re.Min+1, re.Max, 1)
+		return (size + 1) * max(re.Min+1, re.Max)
+	default:
+		return size + 2
 	}
-	return size
 }
 
 // regexFormat is the format "regex" for arguments: the library's own compiles whatever comes.

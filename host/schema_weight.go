@@ -3,6 +3,9 @@ package host
 import (
 	"errors"
 	"net/url"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // What the schemas of one manifest may come to together, before the library sees them. The library is made for schemas
@@ -27,11 +30,26 @@ type schemaWeight struct {
 	values, depths, paths, references, lookups int
 }
 
-// add adds a schema. It has been nested no deeper than a manifest may be.
+// add adds a schema, which is nested no deeper than a manifest may be.
 func (w *schemaWeight) add(document any) error {
 	values, references := w.values, w.references
 	w.walk(document, 1, 0)
 	w.lookups += (w.values - values) * (w.references - references)
+	return w.check()
+}
+
+// follow adds what a compiled schema got from elsewhere: it may refer to JSON Schema's own schemas, which the library
+// carries, and each manifest's schema that does compiles them again.
+func (w *schemaWeight) follow(all []*jsonschema.Schema, own string) error {
+	for _, s := range all {
+		if !strings.HasPrefix(s.Location, own) {
+			w.values++
+		}
+	}
+	return w.check()
+}
+
+func (w *schemaWeight) check() error {
 	switch {
 	case w.values > maxSchemaValues:
 		return errors.New("schemas have too many values for one manifest")
