@@ -13,43 +13,66 @@ import (
 // unserved are keys of the design that this version has nothing for.
 var unserved = []string{"budget", "policy", "grants"}
 
-// check reports every key of a source that is not known, and every value that is not of its key's type.
-func check(s Source) []error {
-	var problems []error
-	for _, problem := range checkMap("", s.Tree, reflect.TypeFor[tree]()) {
-		problems = append(problems, errors.New(s.Name+": "+problem))
+// maxProblems bounds how many problems are told: nobody mends more than that at once, and each unknown key is compared
+// with every known one.
+const maxProblems = 20
+
+// problems are what is wrong with sources, as far as it is told.
+type problems struct {
+	source string
+	told   []error
+	more   int
+}
+
+// add adds a problem. It is put into words only where it is told.
+func (p *problems) add(words func() string) {
+	if len(p.told) == maxProblems {
+		p.more++
+		return
 	}
-	return problems
+	p.told = append(p.told, errors.New(p.source+": "+words()))
+}
+
+// err is nil where there is no problem.
+func (p *problems) err() error {
+	if p.more > 0 {
+		return errors.Join(append(p.told, fmt.Errorf("and %d more", p.more))...)
+	}
+	return errors.Join(p.told...)
+}
+
+// check reports every key of a source that is not known, and every value that is not of its key's type.
+func (p *problems) check(s Source) {
+	p.source = s.Name
+	p.checkMap("", s.Tree, reflect.TypeFor[tree]())
 }
 
 // checkMap checks a map that stands for a struct of type shape. prefix is its path with a dot behind it.
-func checkMap(prefix string, m map[string]any, shape reflect.Type) []string {
+func (p *problems) checkMap(prefix string, m map[string]any, shape reflect.Type) {
 	known := keys(shape)
-	var problems []string
 	for _, key := range sortedKeys(m) {
 		path := prefix + key
 		t, ok := known[key]
 		switch {
 		case ok:
-			problems = append(problems, checkValue(path, m[key], t)...)
+			p.checkValue(path, m[key], t)
 		case prefix == "" && slices.Contains(unserved, key):
-			problems = append(problems, "key "+key+" is not served by this version of axishost; remove it")
+			p.add(func() string { return "key " + key + " is not served by this version of axishost; remove it" })
 		case isAPIKey(key):
-			problems = append(problems, "unknown key "+written(path)+"; "+noAPIKey)
+			p.add(func() string { return "unknown key " + written(path) + "; " + noAPIKey })
 		default:
-			problems = append(problems, "unknown key "+written(path)+didYouMean(nearestPath(path)))
+			p.add(func() string { return "unknown key " + written(path) + didYouMean(nearestPath(path)) })
 		}
 	}
-	return problems
 }
 
 // checkValue checks a value against the type of its key.
-func checkValue(path string, value any, t reflect.Type) []string {
+func (p *problems) checkValue(path string, value any, t reflect.Type) {
 	nullable := ""
 	if t.Kind() == reflect.Pointer {
 		t, nullable = t.Elem(), " or null"
 		if value == nil {
-			return nil
+			return
 		}
 	}
 	want := ""
@@ -71,12 +94,8 @@ func checkValue(path string, value any, t reflect.Type) []string {
 		if !ok && value != nil {
 			want = "a list of texts"
 		}
-		var problems []string
 		for i, item := range list {
-			problems = append(problems, checkValue(fmt.Sprintf("%s[%d]", path, i), item, t.Elem())...)
-		}
-		if len(problems) > 0 {
-			return problems
+			p.checkValue(fmt.Sprintf("%s[%d]", path, i), item, t.Elem())
 		}
 	default:
 		m, ok := value.(map[string]any)
@@ -84,29 +103,30 @@ func checkValue(path string, value any, t reflect.Type) []string {
 		case !ok && value != nil:
 			want = "a map"
 		case t.Kind() == reflect.Struct:
-			return checkMap(path+".", m, t)
+			p.checkMap(path+".", m, t)
 		default:
-			return checkFree(path, m, t.Elem())
+			p.checkFree(path, m, t.Elem())
 		}
 	}
-	if want == "" {
-		return nil
+	if want != "" {
+		p.add(func() string {
+			return fmt.Sprintf("%s must be %s%s; it is %s", written(path), want, nullable, shown(value))
+		})
 	}
-	return []string{fmt.Sprintf("%s must be %s%s; it is %s", written(path), want, nullable, shown(value))}
 }
 
 // checkFree checks what is a plugin's own: maps where the type wants maps, and nothing that JSON lacks.
-func checkFree(path string, m map[string]any, elem reflect.Type) []string {
-	var problems []string
+func (p *problems) checkFree(path string, m map[string]any, elem reflect.Type) {
 	for _, key := range sortedKeys(m) {
 		below := path + "." + key
 		if elem.Kind() == reflect.Map {
-			problems = append(problems, checkValue(below, m[key], elem)...)
+			p.checkValue(below, m[key], elem)
 		} else if !plain(m[key]) {
-			problems = append(problems, written(below)+" must be made of what JSON has: it holds a key that is no text, or a number without a value")
+			p.add(func() string {
+				return written(below) + " must be made of what JSON has: it holds a key that is no text, or a number without a value"
+			})
 		}
 	}
-	return problems
 }
 
 // plain tells whether JSON has the value.

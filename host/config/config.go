@@ -40,16 +40,16 @@ type Source struct {
 // Default gives the product's defaults.
 func Default() Config { return Config{Task: core.DefaultConfig()} }
 
-// Merge merges sources, later ones over earlier ones, over the defaults. The error holds every problem, a
-// line each: the source, the key, and what it should be.
+// Merge merges sources, later ones over earlier ones, over the defaults. The error holds the problems, a line
+// each: the source, the key, and what it should be; of many the first twenty, and how many more there are.
 func Merge(sources ...Source) (Config, error) {
 	merged := map[string]any{}
-	var problems []error
+	var p problems
 	for _, s := range sources {
-		problems = append(problems, check(s)...)
+		p.check(s)
 		merge(merged, s.Tree)
 	}
-	if err := errors.Join(problems...); err != nil {
+	if err := p.err(); err != nil {
 		return Config{}, err
 	}
 	t := tree{Config: core.DefaultConfig()}

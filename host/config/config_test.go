@@ -3,7 +3,9 @@ package config
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/axishost/axishost/abi"
@@ -126,6 +128,38 @@ func TestForeignTextInErrorsIsBounded(t *testing.T) {
 	assert.Less(t, len(err.Error()), 1000)
 }
 
+// TestManyProblemsAreCutShort: nobody reads 6,800 of them, and looking for what each might have meant takes seconds.
+func TestManyProblemsAreCutShort(t *testing.T) {
+	for name, c := range map[string]struct {
+		tree map[string]any
+		want string
+	}{
+		"unknown keys":    {many(6_800, "oops%d", 1), "f: unknown key oops10"},
+		"below a section": {map[string]any{"conversation": many(6_800, "max_turns%d", 1)}, "f: unknown key conversation.max_turns10; did you mean conversation.max_turns?"},
+		"wrong values":    {map[string]any{"tools": many(6_800, "tool%d", 1)}, "f: tools.tool10 must be a map; it is 1"},
+		"wrong items":     {map[string]any{"conversation": map[string]any{"format_error": map[string]any{"keywords": make([]any, 6_800)}}}, "f: conversation.format_error.keywords[2] must be a text; it is null"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Merge(Source{Name: "e", Tree: map[string]any{}}, Source{Name: "f", Tree: c.tree}, Source{Name: "g", Tree: map[string]any{"oops": 1}})
+			lines := strings.Split(err.Error(), "\n")
+			require.Len(t, lines, maxProblems+1)
+			assert.Equal(t, c.want, lines[2])
+			assert.Equal(t, "and 6781 more", lines[maxProblems])
+		})
+	}
+	_, err := Merge(Source{Name: "f", Tree: many(maxProblems, "oops%d", 1)})
+	assert.Len(t, strings.Split(err.Error(), "\n"), maxProblems)
+}
+
+// many is a map of n keys with a value each.
+func many(n int, key string, value any) map[string]any {
+	m := map[string]any{}
+	for i := range n {
+		m[fmt.Sprintf(key, i)] = value
+	}
+	return m
+}
+
 func TestPlainAndWhole(t *testing.T) {
 	assert.True(t, plain([]any{nil, "a", true, 1, int64(2), uint64(3), 4.5, map[string]any{"x": []any{}}}))
 	assert.False(t, plain(math.Inf(-1)))
@@ -190,6 +224,7 @@ func TestFromEnvironmentRefuses(t *testing.T) {
 		"AXISHOST_VERBOSE=1":                     "environment: unknown variable AXISHOST_VERBOSE",
 		"AXISHOST_STOR=/s":                       "environment: unknown variable AXISHOST_STOR; did you mean AXISHOST_STORE?",
 		"AXISHOST_CONVERSATION_MAX_TURN=1":       "environment: unknown variable AXISHOST_CONVERSATION_MAX_TURN; did you mean AXISHOST_CONVERSATION_MAX_TURNS?",
+		"AXISHOST_ENTIRELY_OF_ITS_OWN=1":         "environment: unknown variable AXISHOST_ENTIRELY_OF_ITS_OWN",
 		"AXISHOST_CONVERSATION_MAX_TURNS=broken": "AXISHOST_CONVERSATION_MAX_TURNS: no value",
 	} {
 		_, err := FromEnvironment([]string{pair}, yamlValue)
