@@ -32,6 +32,13 @@ func (i *Inspection) Notes() []string {
 	case !calls && len(declared) > 0:
 		notes = append(notes, fmt.Sprintf("declares %s and does not import %s: it cannot ask for any", clip(string(declared[0])), abi.FuncHostCall))
 	}
+	fetches, hosts := slices.Contains(declared, abi.OpHTTPFetch), len(i.Manifest.Caps.HTTP) > 0
+	switch {
+	case fetches && !hosts:
+		notes = append(notes, fmt.Sprintf("declares %s and no host in caps.http: its users cannot see what it wants to reach", abi.OpHTTPFetch))
+	case !fetches && hosts:
+		notes = append(notes, fmt.Sprintf("has hosts in caps.http and does not declare %s: it cannot reach any", abi.OpHTTPFetch))
+	}
 	return notes
 }
 

@@ -19,6 +19,9 @@ func TestNotes(t *testing.T) {
 		{[]string{abi.FuncLog}, "", nil},
 		{[]string{abi.FuncHostCall}, `"optional": ["config/1"], `, nil},
 		{[]string{abi.FuncHostCall}, "", []string{"imports host_call and declares no operation (requires, optional): each that it asks for is denied"}},
+		{[]string{abi.FuncHostCall}, `"optional": ["http.fetch/1"], "caps": {"http": ["a.example"]}, `, nil},
+		{[]string{abi.FuncHostCall}, `"requires": ["http.fetch/1"], `, []string{"declares http.fetch/1 and no host in caps.http: its users cannot see what it wants to reach"}},
+		{[]string{abi.FuncHostCall}, `"requires": ["config/1"], "caps": {"http": ["a.example"]}, `, []string{"has hosts in caps.http and does not declare http.fetch/1: it cannot reach any"}},
 		{nil, `"requires": ["config/1"], `, []string{"declares config/1 and does not import host_call: it cannot ask for any"}},
 	} {
 		m := pt.New(pt.Host(tt.imports...)...)

@@ -23,7 +23,8 @@ type ToolFunctions struct {
 }
 
 // Reconcile registers the function that finds out what became of a call whose outcome is not known. The call is
-// that of the tool, with Attempt counting the questions about it from 1. It must change nothing.
+// that of the tool, with Attempt counting the questions about it from 1. It changes nothing, but may
+// shut out a request that is still under way.
 func (t *ToolFunctions) Reconcile(f func(Call) Reconciliation) *ToolFunctions {
 	return t.add(abi.HookToolReconcile, toolHook(func(in abi.ReconcileInput) (Reconciliation, error) {
 		out := f(Call{Arguments: in.Arguments, OperationID: in.OperationID, Attempt: in.Try})
