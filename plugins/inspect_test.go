@@ -167,6 +167,12 @@ func TestInspectVersion(t *testing.T) {
 	} {
 		t.Run(name, r.check)
 	}
+	t.Run("every effect", func(t *testing.T) {
+		for _, effect := range []abi.Effect{abi.EffectPure, abi.EffectRead, abi.EffectIdempotent, abi.EffectWrite} {
+			_, err := Inspect(declares(strings.Replace(toolManifest(""), "pure", string(effect), 1)))
+			assert.NoError(t, err)
+		}
+	})
 	t.Run("optional is optional", func(t *testing.T) {
 		_, err := Inspect(needs(1, 0, `"optional": ["http.fetch/1", "kv.get/1", "nonsense/7"], `))
 		assert.NoError(t, err)

@@ -18,7 +18,7 @@ var ledgerGuest = sync.OnceValues(func() ([]byte, error) { return buildGuest("./
 
 const ledgerManifest = `{"abi": {"major": 1, "minor": 0}, "name": "ledger", "version": "1.0.0", "kind": "tools",
 	"requires": ["http.fetch/1"], "caps": {"http": ["ledger.example"]},
-	"tools": [{` + allHooks + `"name": "append", "description": "", "input_schema": {}, "effect": "idempotent",
+	"tools": [{` + allHooks + `"name": "append", "description": "", "input_schema": {}, "effect": "write",
 		"resources": ["ledger:main"], "risk": 5}]}`
 
 // ledger is the other side: a web server in a map, and what goes wrong with the next answer.
