@@ -40,7 +40,7 @@ func isClosed(t *testing.T, err error) {
 func bothCalls(p *Plugin) map[string]func(ctx context.Context) error {
 	return map[string]func(ctx context.Context) error{
 		"hook": func(ctx context.Context) error { _, err := p.Hook(ctx, abi.HookRefusal, nil); return err },
-		"tool": func(ctx context.Context) error { _, err := p.CallTool(ctx, act("")); return err },
+		"tool": func(ctx context.Context) error { _, err := p.CallTool(ctx, act(""), nil); return err },
 	}
 }
 
