@@ -16,8 +16,12 @@ func manifestObject() object {
 	return object{
 		"abi":  {"major": nil, "minor": nil},
 		"name": nil, "version": nil, "description": nil, "license": nil, "kind": nil, "hooks": nil,
-		"tools":        {"name": nil, "description": nil, "input_schema": nil, "effect": nil, "timeout_ms": nil},
-		"conversation": nil, "config_schema": nil, "requires": nil, "optional": nil,
+		"tools": {
+			"name": nil, "description": nil, "input_schema": nil, "effect": nil, "timeout_ms": nil, "reconcile": nil,
+			"compensate": nil, "preview": nil, "check": nil, "precondition": nil, "output_schema": nil, "success": nil,
+			"resources": nil, "risk": nil, "cost": {"money_micros": nil, "tokens": nil},
+		},
+		"conversation": nil, "config_schema": nil, "requires": nil, "optional": nil, "caps": {"http": nil},
 		"limits": {"memory_bytes": nil, "output_bytes": nil},
 	}
 }

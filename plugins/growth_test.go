@@ -39,6 +39,11 @@ func TestManySmallHooks(t *testing.T) {
 	trap.Hook("direct_final", []byte{0x00})
 	trap.Manifest(manifest("direct_final"))
 	plugins["trap"] = load(t, trap.Bytes(), Options{})
+	const answer = `{"status": "ok", "result": "1"}`
+	tool := small(answer)
+	tool.Hook("tool_call", say(len(answer)))
+	tool.Manifest(toolManifest("")) // with more time than that of bases, for a machine that is busy
+	plugins["tool"] = load(t, tool.Bytes(), Options{})
 	hook := func(name string) func() error {
 		return func() error {
 			_, err := plugins[name].Hook(t.Context(), abi.HookDirectFinal, nil)
@@ -54,12 +59,12 @@ func TestManySmallHooks(t *testing.T) {
 		"replaced": {full(10_000, 200), hook("tables"), false},
 		"trapped":  {full(10_000, 200), hook("trap"), true},
 		"tool": {full(10_000, 200), func() error {
-			_, err := plugins["tools"].CallTool(t.Context(), act(""), nil)
+			_, err := plugins["tool"].CallTool(t.Context(), act(""), nil)
 			return err
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			repeat(t, tt.calls, func() { require.Equal(t, tt.fails, tt.call() != nil) })
+			repeat(t, tt.calls, func() { err := tt.call(); require.Equal(t, tt.fails, err != nil, "%v", err) })
 		})
 	}
 	for name, p := range plugins {
