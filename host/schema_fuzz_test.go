@@ -47,6 +47,9 @@ func checkWithinCost(t require.TestingT, schemaText, valueText string) int {
 	const frame = 8 // what a step costs at least
 	require.LessOrEqual(t, steps*frame, cost, "steps; %s\n%s", schemaText, valueText)
 	used := int(after.TotalAlloc - before.TotalAlloc)
+	if raced { // the detector makes pools forget what they hold, on purpose
+		used = 0
+	}
 	require.LessOrEqual(t, used, 1<<20+100*cost+100*len(valueText), "bytes for a cost of %d; %s\n%s", cost, schemaText, valueText)
 	require.NoError(t, goleak.Find(leaks))
 	return cost
