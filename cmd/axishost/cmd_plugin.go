@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -80,12 +79,12 @@ func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) err
 	if err != nil {
 		return usage(err)
 	}
-	m, err := os.ReadFile(manifest)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(manifest); errors.Is(err, fs.ErrNotExist) {
 		return usage(fmt.Errorf("manifest %s does not exist; give it with --manifest", manifest))
 	}
+	m, err := readSmall("manifest", manifest, maxConfigBytes) // the ABI's own limit is told when it is judged
 	if err != nil {
-		return readingError("manifest", manifest, err)
+		return err
 	}
 	parsed, err := abi.ParseManifest(m)
 	if err == nil {
@@ -124,20 +123,6 @@ func (a *app) pluginPack(in, manifest, out string, opts plugins.PackOptions) err
 	}
 	fmt.Fprintf(a.err, "packed %s (%d bytes): %s\n", out, len(packed), offers(parsed))
 	return nil
-}
-
-// replaceFile writes a file whole or not at all, so that an interrupted pack leaves the old one.
-func replaceFile(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 func (a *app) pluginInspect(path string) error {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/axishost/axishost/host"
@@ -13,11 +12,9 @@ import (
 // proofFlags say what an answer has to be. They are short for the configuration's goal.
 type proofFlags struct {
 	schema, match, equals string
-	cmd                   *cobra.Command
 }
 
 func (p *proofFlags) add(cmd *cobra.Command) {
-	p.cmd = cmd
 	cmd.Flags().StringVar(&p.schema, "schema", "", "the answer must be JSON that fits the JSON Schema in `file`")
 	cmd.Flags().StringVar(&p.match, "match", "", "the answer must match this regular `expression` (RE2)")
 	cmd.Flags().StringVar(&p.equals, "equals", "", "the answer must be this `text`")
@@ -29,7 +26,7 @@ func (p *proofFlags) add(cmd *cobra.Command) {
 func (p *proofFlags) words() []string {
 	var words []string
 	for _, f := range []struct{ name, value string }{{"schema", p.schema}, {"match", p.match}, {"equals", p.equals}} {
-		if p.cmd.Flags().Changed(f.name) {
+		if f.value != "" {
 			words = append(words, "--"+f.name, f.value)
 		}
 	}
@@ -38,16 +35,16 @@ func (p *proofFlags) words() []string {
 
 // into puts what was given into a task's configuration.
 func (p *proofFlags) into(c *host.Config) error {
-	if p.cmd.Flags().Changed("match") {
+	if p.match != "" {
 		c.Goal.Match = p.match
 	}
-	if p.cmd.Flags().Changed("equals") {
+	if p.equals != "" {
 		c.Goal.Equals = &p.equals
 	}
 	if p.schema != "" {
-		b, err := os.ReadFile(p.schema)
+		b, err := readSmall("--schema: file", p.schema, maxConfigBytes)
 		if err != nil {
-			return usage(fmt.Errorf("--schema: %w", err))
+			return err
 		}
 		c.Goal.Schema = nil
 		if err := json.Unmarshal(b, &c.Goal.Schema); err != nil {

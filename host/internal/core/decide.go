@@ -203,7 +203,7 @@ func (c *Config) spentAll(stage conv.Stage, spent int64) bool {
 
 // record adds the events of a decision. A message that another event holds is not stored again.
 func (d *draft) record(decision *conv.Decision, cause uint64) {
-	for _, p := range decision.Events {
+	for _, p := range d.announced(decision.Events) {
 		if m, ok := p.(*event.MessageAppended); ok && m.Of != 0 {
 			p = &event.MessageAppended{Of: m.Of}
 		}

@@ -133,7 +133,7 @@ func (d *draft) steps() ([]task.Step, error) {
 // outcomes gives the steps as they are after the events of this draft, and the messages of those that are settled.
 func (d *draft) outcomes() ([]task.Step, map[uint64]event.Message, error) {
 	after := New()
-	after.steps, after.stepCount = slices.Clone(d.s.steps), d.s.stepCount
+	after.created, after.steps, after.stepCount = d.s.created, slices.Clone(d.s.steps), d.s.stepCount
 	maps.Copy(after.made, d.s.made)
 	for _, e := range d.events {
 		if e.Step == 0 {

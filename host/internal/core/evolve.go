@@ -226,6 +226,9 @@ func (s *State) evolveStep(e *event.Event) error {
 	case *event.OperationFound:
 		s.evidence = append(s.evidence, abi.Evidence{Step: e.Step, Tool: step.Request.Tool, Result: p.Result})
 	}
+	if line := s.effectOf(step, e.Payload); line != "" {
+		s.done = append(s.done, line)
+	}
 	if m, ok := observation(step, e.Payload); ok {
 		s.made[e.Seq] = m
 	}

@@ -57,7 +57,7 @@ func PhaseAfter(s *State, events []*event.Event) Phase {
 	begun := s.conv != nil && s.conv.Stage() != conv.NotInitialized
 	cancelling := s.cancel != nil
 	shadow := New()
-	shadow.steps, shadow.stepCount = slices.Clone(s.steps), s.stepCount
+	shadow.created, shadow.steps, shadow.stepCount = s.created, slices.Clone(s.steps), s.stepCount
 	for _, e := range events {
 		switch p := e.Payload.(type) {
 		case *event.TaskSucceeded:

@@ -69,6 +69,7 @@ type State struct {
 	steps     []task.Step
 	stepCount int64
 	evidence  []abi.Evidence
+	done      []string // what was changed outside, a line each
 	calls     callCounts
 	keys      map[string]bool // queries that were made
 
