@@ -57,7 +57,8 @@ func (r *run) consult(ctx context.Context) core.Input {
 	for {
 		questions := core.NextQuestions(r.state, answers)
 		if len(questions) == 0 {
-			return core.RecipeAnswered{Answers: answers, Misfits: r.misfits(ctx, r.state.Unjudged(), answers)}
+			j := r.judgeCalls(ctx, r.state.Unjudged(), answers)
+			return core.RecipeAnswered{Answers: answers, Misfits: j.misfits, Unmet: j.unmet}
 		}
 		for _, q := range questions {
 			if q.Hook == core.HookGoal {
@@ -77,22 +78,6 @@ func (r *run) consult(ctx context.Context) core.Input {
 			answers = append(answers, answer)
 		}
 	}
-}
-
-// misfits holds the arguments that calls would run with against their tools' schemas.
-func (r *run) misfits(ctx context.Context, calls []event.ToolCall, answers []event.Answer) map[int]string {
-	out := map[int]string{}
-	for i, c := range calls {
-		schema := r.plugins.schemas[c.Name]
-		if schema == nil {
-			continue
-		}
-		arguments, _ := core.EffectiveArguments(r.state, c, i, answers)
-		if err := validate(ctx, schema, []byte(arguments)); err != nil {
-			out[i] = err.Error()
-		}
-	}
-	return out
 }
 
 func (r *run) wait(ctx context.Context, e core.SetTimer) core.Input {
@@ -122,6 +107,7 @@ func (r *run) callModel(ctx context.Context, req model.Request) core.Input {
 		m.ToolCalls = append(m.ToolCalls, event.ToolCall(c))
 	}
 	m.Tokens = r.count(&m)
+	j := r.judgeCalls(ctx, m.ToolCalls, nil)
 	return core.ModelReplied{
 		Reply: event.ModelReplied{
 			Message: m, FinishReason: reply.FinishReason, Model: reply.Model,
@@ -130,7 +116,7 @@ func (r *run) callModel(ctx context.Context, req model.Request) core.Input {
 				Reported: reply.Usage.Reported,
 			},
 		},
-		Misfits: r.misfits(ctx, m.ToolCalls, nil),
+		Misfits: j.misfits, Unmet: j.unmet,
 	}
 }
 

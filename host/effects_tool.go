@@ -28,6 +28,9 @@ func (r *run) callTool(ctx context.Context, e core.CallTool) core.Input {
 	if done.Output = out; err != nil {
 		done.Fault, done.Class = err.Error(), faultClass(err)
 	}
+	if err == nil && out.Status == abi.ToolOK {
+		done.Unexpected = r.unexpected(ctx, e.Tool, e.Arguments, out.Result)
+	}
 	done.Tokens = r.count(&event.Message{Content: out.Result, Name: e.Tool})
 	return done
 }
@@ -52,6 +55,9 @@ func (r *run) reconcile(ctx context.Context, e core.Reconcile) core.Input {
 	}
 	found.Status, found.Result, found.Evidence, found.Reason = string(out.Status), out.Result, out.Evidence, out.Reason
 	found.RetryAfter = out.RetryAfterMillis * 1000
+	if out.Status == abi.ReconcileFound {
+		found.Unexpected = r.unexpected(ctx, e.Tool, e.Arguments, out.Result)
+	}
 	found.Tokens = r.count(&event.Message{Content: out.Result, Name: e.Tool})
 	return found
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/axishost/axishost/host/fetch"
 	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/plugins"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // PluginSetError says that plugins do not go together, though each alone may be well.
@@ -24,11 +23,11 @@ func (e *PluginSetError) Error() string { return e.Reason }
 
 // loaded are the plugins of one task.
 type loaded struct {
-	recipe  *plugins.Plugin
-	byTool  map[string]*plugins.Plugin
-	schemas map[string]*jsonschema.Schema // of arguments, by tool
-	all     []*plugins.Plugin
-	goal    *goal
+	recipe    *plugins.Plugin
+	byTool    map[string]*plugins.Plugin
+	contracts map[string]*contract // by tool
+	all       []*plugins.Plugin
+	goal      *goal
 	// clients send the requests of plugins, to the hosts that each was granted.
 	clients map[*plugins.Plugin]*fetch.Client
 }
@@ -97,7 +96,7 @@ func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*pl
 	if recipe != nil {
 		inspections = append([]*plugins.Inspection{recipe}, tools...)
 	}
-	schemas, err := toolSchemas(inspections)
+	agreed, err := contracts(inspections)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +119,7 @@ func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*pl
 		wg.Go(func() { compiled[n], errs[n] = plugins.Load(ctx, i, opts) })
 	}
 	wg.Wait()
-	l := &loaded{byTool: map[string]*plugins.Plugin{}, schemas: schemas, goal: goal, clients: map[*plugins.Plugin]*fetch.Client{}}
+	l := &loaded{byTool: map[string]*plugins.Plugin{}, contracts: agreed, goal: goal, clients: map[*plugins.Plugin]*fetch.Client{}}
 	for n, p := range compiled {
 		if p == nil {
 			continue

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/plugins"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
@@ -156,7 +155,7 @@ func checkConfig(i *plugins.Inspection, config json.RawMessage, where string) er
 // CheckSchemas tells whether the schemas in a plugin's manifest can be used. The error is a
 // *plugins.RefusedError with all that cannot.
 func CheckSchemas(i *plugins.Inspection) error {
-	reasons := compileSchemas(i.Manifest, map[string]*jsonschema.Schema{})
+	reasons := compileContracts(i.Manifest, map[string]*contract{})
 	for _, t := range i.Manifest.Tools {
 		if !describesObject(t.InputSchema) {
 			reasons = append(reasons, fmt.Sprintf("has a bad input_schema in tool %q: must describe an object", t.Name))
@@ -188,33 +187,6 @@ func describesObject(schema json.RawMessage) bool {
 	default:
 		return true
 	}
-}
-
-// toolSchemas compiles the schemas of plugins' tools, by tool name. The error joins a *plugins.RefusedError of
-// each plugin that has bad ones.
-func toolSchemas(inspections []*plugins.Inspection) (map[string]*jsonschema.Schema, error) {
-	schemas := map[string]*jsonschema.Schema{}
-	var errs []error
-	for _, i := range inspections {
-		if reasons := compileSchemas(i.Manifest, schemas); len(reasons) > 0 {
-			errs = append(errs, i.Refuse(plugins.RefusedFormat, reasons...))
-		}
-	}
-	return schemas, errors.Join(errs...)
-}
-
-// compileSchemas adds the schemas of a plugin's tools, and gives what is wrong with those that are bad.
-func compileSchemas(m *abi.Manifest, into map[string]*jsonschema.Schema) (reasons []string) {
-	var c schemaCompiler
-	for _, t := range m.Tools {
-		schema, err := c.compile(t.InputSchema)
-		if err != nil {
-			reasons = append(reasons, fmt.Sprintf("has a bad input_schema in tool %q: %s", t.Name, oneLine(err)))
-			continue
-		}
-		into[t.Name] = schema
-	}
-	return reasons
 }
 
 // oneLine puts an error's text on one line, and cuts it where it becomes a lecture.

@@ -75,11 +75,11 @@ func replaceFile(path string, b []byte) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return fmt.Errorf("%s is a directory; name the file to write", path)
+		return errors.New("it is a directory; name the file to write")
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file; name another", path)
+		return errors.New("it is not a regular file; name another")
 	case info.Mode().Perm()&0o200 == 0:
-		return fmt.Errorf("%s is read-only; name another file, or chmod it", path)
+		return errors.New("it is read-only; name another file, or chmod it")
 	default:
 		mode = info.Mode().Perm()
 	}

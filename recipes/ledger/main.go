@@ -1,6 +1,6 @@
 // Command ledger is a tool plugin that writes to the outside world: it appends entries to a ledger over HTTP, each
 // under the operation id of its step as idempotency key. It can tell whether an entry was appended (reconcile), void
-// one (compensate), and say beforehand what a call would do (preview).
+// one (compensate), say beforehand what a call would do (preview), and which it does not take (check).
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	guest.Tool("append", appendEntry).Reconcile(find).Compensate(void).Preview(preview)
+	guest.Tool("append", appendEntry).Reconcile(find).Compensate(void).Preview(preview).Check(check)
 	guest.Tool("entries", list)
 }
 
@@ -137,6 +137,18 @@ func void(undo guest.Undo) guest.Result {
 		return guest.WriteFailed(err)
 	}
 	return outcome(response)
+}
+
+// check refuses an entry that books nothing, which no schema of the arguments should have to say.
+func check(c guest.Checked) (ok bool, reason string) {
+	var a arguments
+	if err := c.Decode(&a); err != nil {
+		return false, err.Error()
+	}
+	if c.Stage == abi.CheckBefore && a.Amount == 0 {
+		return false, "an entry of 0 books nothing"
+	}
+	return true, ""
 }
 
 func preview(call guest.Call) (abi.PreviewOutput, error) {

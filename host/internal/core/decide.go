@@ -89,6 +89,7 @@ type draft struct {
 	spent    int64  // tokens, the same
 	events   []*event.Event
 	misfits  map[int]string
+	unmet    map[int]string
 	calls    callCounts // of tools, those that this input starts included
 }
 

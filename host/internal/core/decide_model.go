@@ -32,7 +32,7 @@ func (d *draft) modelReplied(in ModelReplied) error {
 	if len(Questions(s, &reply, nil)) > 0 {
 		return nil // judged when the recipe has answered
 	}
-	d.misfits = in.Misfits
+	d.misfits, d.unmet = in.Misfits, in.Unmet
 	return d.judge(&reply, e.Seq, nil, e.Seq)
 }
 

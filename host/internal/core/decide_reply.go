@@ -23,7 +23,7 @@ func (d *draft) recipeAnswered(in RecipeAnswered) error {
 	if s.created.Recipe == nil && len(s.config.Goal.Predicates()) == 0 {
 		return errors.New("the task has no recipe")
 	}
-	d.misfits = in.Misfits
+	d.misfits, d.unmet = in.Misfits, in.Unmet
 	starting := s.conv.Stage() == conv.NotInitialized
 	outcomes, planning := s.wantsOutcomes(), s.reply == nil && s.wantsCompactionPlan()
 	cause := s.seq

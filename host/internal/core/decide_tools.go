@@ -30,7 +30,7 @@ func (d *draft) propose(calls []event.ToolCall, answers []event.Answer, cause ui
 		}
 		requested := d.emitStep(id, 0, request, cause)
 		requested.Args = args
-		if denied := d.deny(requested, d.misfits[i], running); denied != nil {
+		if denied := d.deny(requested, d.misfits[i], d.unmet[i], running); denied != nil {
 			d.emitStep(id, 0, denied, requested.Seq)
 			continue
 		}
@@ -102,14 +102,25 @@ func (s *State) outcomeOf(step *task.Step, in ToolFinished) event.Payload {
 		return &event.ToolFailed{Class: string(abi.ClassPermanent), Reason: in.Fault, Fault: true}
 	case out.Status == abi.ToolUnknown:
 		return &event.ToolFailed{Class: string(abi.ClassTransient), Reason: out.Result, Tokens: in.Tokens}
+	case out.Status == abi.ToolOK && in.Unexpected != "" && s.harmless(step):
+		return &event.ToolFailed{Class: string(abi.ClassPermanent), Reason: unexpected(out.Result, in.Unexpected), Tokens: in.Tokens}
 	case out.Status == abi.ToolOK:
-		return &event.ToolSucceeded{Result: out.Result, Tokens: in.Tokens, Evidence: out.Evidence}
+		return &event.ToolSucceeded{Result: unexpected(out.Result, in.Unexpected), Tokens: in.Tokens, Evidence: out.Evidence}
 	}
 	class := out.Class
 	if class == "" {
 		class = abi.ClassPermanent
 	}
 	return &event.ToolFailed{Class: string(class), Reason: out.Result, Tokens: in.Tokens}
+}
+
+// unexpected gives a result, and how it is not what the tool's contract promises, for the model. What changed something
+// has succeeded all the same: it is not undone by being odd.
+func unexpected(result, how string) string {
+	if how == "" {
+		return result
+	}
+	return result + "\n\n(This is not what the tool promises: " + how + ")"
 }
 
 // mayHaveHappened tells whether a call that was cut off may have changed the world in a way that a repetition

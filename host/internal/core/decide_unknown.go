@@ -34,7 +34,7 @@ func (d *draft) reconciled(in Reconciled) error {
 	actor := event.Actor{Kind: event.ActorTool, ID: step.Request.Tool}
 	switch {
 	case in.Fault == "" && in.Status == "found":
-		found := d.emitStep(step.ID, step.Attempt, &event.OperationFound{Result: in.Result, Tokens: in.Tokens, Evidence: in.Evidence}, step.Settled)
+		found := d.emitStep(step.ID, step.Attempt, &event.OperationFound{Result: unexpected(in.Result, in.Unexpected), Tokens: in.Tokens, Evidence: in.Evidence}, step.Settled)
 		found.Cause, found.Actor = d.s.seq, actor
 		return d.settled(found)
 	case in.Fault == "" && in.Status == "absent":

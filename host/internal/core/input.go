@@ -37,6 +37,7 @@ type RecipeAnswered struct {
 	Answers []event.Answer
 	// Misfits is as in ModelReplied, for the arguments as the recipe repaired them.
 	Misfits map[int]string
+	Unmet   map[int]string
 }
 
 // ModelReplied brings a reply.
@@ -44,6 +45,8 @@ type ModelReplied struct {
 	Reply event.ModelReplied
 	// Misfits says, for calls whose arguments do not fit their tool's schema, why; by place in the reply.
 	Misfits map[int]string
+	// Unmet says, for calls whose tool's precondition does not hold, why.
+	Unmet map[int]string
 }
 
 // ModelFailed says that a model call gave no reply.
@@ -66,6 +69,8 @@ type ToolFinished struct {
 	Attempt int64
 	Output  abi.ToolOutput
 	Fault   string
+	// Unexpected is how the result is not what the tool's contract promises; empty where it is.
+	Unexpected string
 	// Class is how the plugin failed: timeout, trap, fuel, crash or killed.
 	Class string
 	// Jitter is a random draw: 0 to 65535.
@@ -101,6 +106,8 @@ type Reconciled struct {
 	// Reason is why nothing was found out.
 	Reason string
 	Fault  string
+	// Unexpected is as in ToolFinished.
+	Unexpected string
 	// RetryAfter is how long the tool asks to wait before the next probe, in microseconds; 0 when it did not say.
 	RetryAfter int64
 	// Tokens is what the result counts; 0 when it was not counted.

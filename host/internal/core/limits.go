@@ -15,12 +15,13 @@ import (
 
 // Reasons why a step is denied.
 const (
-	deniedUnknownTool = "unknown_tool"
-	deniedArguments   = "invalid_arguments"
-	deniedPerReply    = "per_reply_limit"
-	deniedPerTask     = "per_task_limit"
-	deniedPerTool     = "per_tool_limit"
-	deniedSame        = "same_arguments"
+	deniedUnknownTool  = "unknown_tool"
+	deniedArguments    = "invalid_arguments"
+	deniedPrecondition = "precondition"
+	deniedPerReply     = "per_reply_limit"
+	deniedPerTask      = "per_task_limit"
+	deniedPerTool      = "per_tool_limit"
+	deniedSame         = "same_arguments"
 )
 
 // callCounts counts the calls that ran.
@@ -91,7 +92,7 @@ func (s *State) exhausted(c *callCounts) bool {
 }
 
 // deny says why a call cannot run; nil when it can. The text is for the model.
-func (d *draft) deny(requested *event.Event, misfit string, inReply int64) *event.StepDenied {
+func (d *draft) deny(requested *event.Event, misfit, unmet string, inReply int64) *event.StepDenied {
 	request := requested.Payload.(*event.ToolRequested)
 	tool := request.Tool
 	if d.s.tool(tool) == nil {
@@ -115,8 +116,11 @@ func (d *draft) deny(requested *event.Event, misfit string, inReply int64) *even
 			misfit = err.Error()
 		}
 	}
-	if misfit == "" {
+	switch {
+	case misfit == "" && unmet == "":
 		return nil
+	case misfit == "":
+		return &event.StepDenied{Reason: deniedPrecondition, Text: fmt.Sprintf("%s may not be called so: %s. The call was not run.", tool, unmet)}
 	}
 	return &event.StepDenied{Reason: deniedArguments, Text: fmt.Sprintf("The arguments of %s do not fit: %s. The call was not run.", tool, misfit)}
 }

@@ -178,6 +178,7 @@ func parseReply(input string) (Input, error) {
 		Finish  string
 		Prompt  int64
 		Misfits map[int]string
+		Unmet   map[int]string
 	}
 	in.Finish = "stop"
 	err := strict(input, &in)

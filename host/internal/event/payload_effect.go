@@ -63,7 +63,7 @@ type ToolAuthorized struct{}
 
 // StepDenied says that the step does not run, and what the model is told.
 type StepDenied struct {
-	// Reason is unknown_tool, invalid_arguments, per_reply_limit, per_task_limit, per_tool_limit or
+	// Reason is unknown_tool, invalid_arguments, precondition, per_reply_limit, per_task_limit, per_tool_limit or
 	// same_arguments.
 	Reason string `json:"reason" cbor:"1,keyasint,omitempty"`
 	Text   string `json:"text" cbor:"2,keyasint,omitempty"`
