@@ -182,7 +182,7 @@ func parseReply(input string) (Input, error) {
 	}
 	in.Finish = "stop"
 	err := strict(input, &in)
-	return ModelReplied{Misfits: in.Misfits, Reply: event.ModelReplied{
+	return ModelReplied{Misfits: in.Misfits, Unmet: in.Unmet, Reply: event.ModelReplied{
 		Message: event.Message{Content: in.Content, ToolCalls: in.Calls}, FinishReason: in.Finish,
 		Usage: event.Usage{Prompt: in.Prompt},
 	}}, err
