@@ -242,6 +242,8 @@ func PartialReason(name string) string {
 		return "the model called tools in its last turn"
 	case "assistant_terminated_token_exceed":
 		return "the model's token limit or context window leaves no room for a reply"
+	case "repeated_failure":
+		return "a tool call failed again and again in the same way"
 	case "no_answer":
 		return "the last reply held no answer"
 	case "answer_cut_off":

@@ -13,6 +13,7 @@ const (
 	TriggerContextLimit   = "context_limit"
 	TriggerToolsExhausted = "tools_exhausted"
 	TriggerBudgetLimit    = "budget_limit"
+	TriggerRepeated       = "repeated_failure"
 )
 
 // Reasons of rollbacks.

@@ -70,6 +70,9 @@ type Limits struct {
 	CallsPerTask  *int64 `json:"tool_calls_per_task"`
 	CallsPerTool  *int64 `json:"tool_calls_per_tool"`
 	SameArguments *int64 `json:"tool_calls_same_arguments"`
+	// SameFailure is how often a call may fail in the same way, with the same arguments, before the final turn is
+	// forced, whose answer is then partial. Null is no bound.
+	SameFailure *int64 `json:"same_failure"`
 }
 
 // DefaultConfig gives the product's defaults.
@@ -95,6 +98,8 @@ func DefaultConfig() Config {
 			MaxOutputTokens: 4096,
 			// The same call with the same arguments a fourth time brings what it brought three times.
 			SameArguments: new(int64(3)),
+			// Twice may be a slip, four times the same is no attempt any more. Above SameArguments, whose denial it counts.
+			SameFailure: new(int64(4)),
 		},
 		Compaction: CompactionConfig{
 			// Four exchanges: what the model is in the middle of.
@@ -143,6 +148,7 @@ func (c *Config) Validate() error {
 	}{
 		{"tokens_per_task", c.Limits.TokensPerTask}, {"tool_calls_per_reply", c.Limits.CallsPerReply}, {"tool_calls_per_task", c.Limits.CallsPerTask},
 		{"tool_calls_per_tool", c.Limits.CallsPerTool}, {"tool_calls_same_arguments", c.Limits.SameArguments},
+		{"same_failure", c.Limits.SameFailure},
 	} {
 		if l.value != nil && *l.value < 1 {
 			problems = append(problems, fmt.Errorf("limits.%s must be null or at least 1; it is %d", l.key, *l.value))

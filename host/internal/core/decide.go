@@ -188,7 +188,7 @@ func (d *draft) next(decision *conv.Decision) error {
 		d.partial(decision.Stage.String(), "", d.seq)
 		return nil
 	}
-	if decision.Stage.Action() == conv.CallModel && !d.config.spentAll(decision.Stage, d.spent) &&
+	if decision.Stage.Action() == conv.CallModel && d.mayAsk(decision) && !d.config.spentAll(decision.Stage, d.spent) &&
 		!d.config.dueForCompaction(decision.Stage, decision.Tokens) {
 		d.requestModel(d.seq, int(decision.Info.VisibleMessages), 1, nil)
 	}
@@ -229,6 +229,8 @@ func (d *draft) advance() error {
 		return err
 	case s.request != 0 || s.retryAt != 0 || s.conv.Stage().Action() != conv.CallModel:
 		return nil
+	case s.stuck && s.conv.Stage() != conv.ForceFinal:
+		return d.apply(s.conv, conv.ForceFinalize{Trigger: conv.TriggerRepeated}, s.seq)
 	case s.config.spentAll(s.conv.Stage(), s.spent):
 		return d.apply(s.conv, conv.ForceFinalize{Trigger: conv.TriggerBudgetLimit}, s.seq)
 	default:

@@ -157,6 +157,8 @@ func (d *draft) end(decision *conv.Decision, reply *event.ModelReplied, answers 
 	switch {
 	case strings.TrimSpace(answer) == "":
 		d.partial("no_answer", "", cause)
+	case d.s.stuck:
+		d.partial(conv.TriggerRepeated, answer, cause)
 	case v == nil && source == sourceMessage && cutOff(reply):
 		d.partial("answer_cut_off", answer, cause)
 	case v != nil && !v.Verified && decision.Stage == conv.ForceCompleted:

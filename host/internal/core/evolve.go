@@ -205,6 +205,9 @@ func (s *State) evolveStep(e *event.Event) error {
 	if slices.Contains(notYet, e.Payload.Type()) {
 		return &UnexpectedError{Phase: s.Phase(), Event: e.Payload.Type()}
 	}
+	if e.Payload.Type() == event.TypeObservationRecorded {
+		s.fail(step, s.made[step.Settled].Content)
+	}
 	if err := step.Apply(e); err != nil {
 		return err
 	}

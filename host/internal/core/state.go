@@ -71,7 +71,9 @@ type State struct {
 	evidence  []abi.Evidence
 	done      []string // what was changed outside, a line each
 	calls     callCounts
-	keys      map[string]bool // queries that were made
+	keys      map[string]bool  // queries that were made
+	failed    map[string]int64 // failures that were observed, by what failed how
+	stuck     bool             // one of them was observed too often
 
 	// made holds the messages that events made and that no MessageAppended has taken up yet.
 	made map[uint64]event.Message
@@ -86,7 +88,7 @@ type State struct {
 
 // New gives the state before the first event.
 func New() *State {
-	return &State{made: map[uint64]event.Message{}, keys: map[string]bool{}, calls: newCallCounts()}
+	return &State{made: map[uint64]event.Message{}, keys: map[string]bool{}, failed: map[string]int64{}, calls: newCallCounts()}
 }
 
 // Seq is the sequence number of the last event.

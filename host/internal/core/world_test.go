@@ -102,10 +102,10 @@ func (w *world) requireEnded() {
 
 func (w *world) task() event.TaskCreated {
 	config := fmt.Sprintf(`{"conversation":{"max_turns":%d,"max_goal_retries":1,"assistant_rollback":{"max_rollbacks":2},"context_limit":{"window":%d,"min_tokens_for_generation":%d}},
-		"limits":{"model_retries":1,"parallel_tools":%d,"max_output_tokens":20,"tokens_per_task":%s,"tool_calls_per_task":%s,"tool_calls_per_tool":%s,"tool_calls_per_reply":%s},
+		"limits":{"model_retries":1,"parallel_tools":%d,"max_output_tokens":20,"tokens_per_task":%s,"tool_calls_per_task":%s,"tool_calls_per_tool":%s,"tool_calls_per_reply":%s,"same_failure":%s},
 		"compaction":{"threshold_tokens":%s,"keep_recent":%d}}`,
 		1+w.pick(20), []int{60, 120, 100000, 100000, 100000, 100000}[w.pick(6)], []int{0, 1, 20}[w.pick(3)], 1+w.pick(3),
-		[]string{"null", "null", "50", "150"}[w.pick(4)], w.limit(), w.limit(), w.limit(),
+		[]string{"null", "null", "50", "150"}[w.pick(4)], w.limit(), w.limit(), w.limit(), w.limit(),
 		[]string{"null", "null", "40", "55"}[w.pick(4)], w.pick(5))
 	created := event.TaskCreated{Goal: "g", Config: json.RawMessage(strings.Join(strings.Fields(config), ""))}
 	if rapid.Bool().Draw(w.t, "recipe") {
