@@ -50,7 +50,7 @@ func Hooks() []HookInfo {
 		{Name: HookFormatError, Text: true, Served: true},
 		{Name: HookPromptFinal, Text: true, Served: true},
 		{Name: HookStart, Served: true},
-		{Name: HookPlan},
+		{Name: HookPlan, Served: true},
 		{Name: HookRetrieve},
 		{Name: HookRender},
 		{Name: HookCompact, Served: true},

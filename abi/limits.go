@@ -47,6 +47,8 @@ const (
 	MaxValues = 100_000
 	// MaxKeywords bounds the keywords of one answer: the host looks for each of them in the whole reply.
 	MaxKeywords = 1_000
+	// MaxPlanItems bounds a plan: each of its items is an entry of the log, and a person reads it.
+	MaxPlanItems = 1_000
 	// MaxHandles is how many responses may be open at once; all are closed when the call ends.
 	MaxHandles = 16
 	// DefaultMemoryBytes bounds a guest's linear memory: a stock Go guest starts at 3.3 MiB and lives in 8.

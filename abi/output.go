@@ -29,6 +29,8 @@ func CheckOutput(h Hook, output []byte) error {
 		return decodes(output, &PromptFinal{})
 	case HookStart:
 		return decodes(output, &StartOutput{})
+	case HookPlan:
+		return checkPlan(output)
 	case HookCompact:
 		return checkCompact(output)
 	case HookToolOutcome:

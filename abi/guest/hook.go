@@ -57,6 +57,12 @@ func Start(f func(abi.StartInput) (messages abi.StartOutput, ok bool, err error)
 	plugin.add(abi.HookStart, jsonHook(f))
 }
 
+// Plan registers the hook that says what a reply's calls are part of, and which of them wait for which. An error stops
+// the task, resumably.
+func Plan(f func(abi.PlanInput) (plan abi.PlanOutput, ok bool, err error)) {
+	plugin.add(abi.HookPlan, jsonHook(f))
+}
+
 // Compact registers the hook that chooses what a prompt that grew too long loses. An error counts as no
 // decision.
 func Compact(f func(abi.CompactInput) (cut abi.CompactOutput, ok bool, err error)) {

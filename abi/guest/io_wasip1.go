@@ -69,6 +69,9 @@ func exportPromptFinal(size uint32) int32 { return int32(plugin.serve(abi.HookPr
 //go:wasmexport axis_v1_start
 func exportStart(size uint32) int32 { return int32(plugin.serve(abi.HookStart, size)) }
 
+//go:wasmexport axis_v1_plan
+func exportPlan(size uint32) int32 { return int32(plugin.serve(abi.HookPlan, size)) }
+
 //go:wasmexport axis_v1_compact
 func exportCompact(size uint32) int32 { return int32(plugin.serve(abi.HookCompact, size)) }
 

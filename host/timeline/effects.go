@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/axishost/axishost/host/internal/event"
 )
@@ -71,4 +72,20 @@ func by(e *event.Event) string {
 		return ""
 	}
 	return ", as a person found out"
+}
+
+// planned tells what a recipe planned: each item, and what it waits for.
+func planned(p *event.PlanProposed) string {
+	var items []string
+	for _, item := range p.Items {
+		text := show(item.ID)
+		if item.Text != "" {
+			text += " (" + show(item.Text) + ")"
+		}
+		if len(item.Needs) > 0 {
+			text += " after " + show(strings.Join(item.Needs, ", "))
+		}
+		items = append(items, text)
+	}
+	return strings.Join(items, "; ")
 }

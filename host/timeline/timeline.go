@@ -105,6 +105,8 @@ func (t *Timeline) Event(e *event.Event) []Line {
 		if wait := p.At - e.Time; wait > 0 {
 			return []Line{{Detail, "", "trying again in " + duration(wait)}}
 		}
+	case *event.PlanProposed:
+		return []Line{{Plain, "plan", planned(p)}}
 	case *event.PluginRejected:
 		return []Line{{Notice, "refused", rejected(p)}}
 	case *event.GoalRejected:

@@ -181,8 +181,6 @@ func cutOff(reply *event.ModelReplied) bool {
 }
 
 func (d *draft) partial(reason, answer string, cause uint64) {
-	d.emit(&event.TaskPartial{
-		Reason: reason, Answer: answer, Done: int64(len(d.s.evidence)),
-		Undone: d.s.stepCount - int64(len(d.s.evidence)), Resume: cause,
-	}, cause)
+	done, undone := d.progress()
+	d.emit(&event.TaskPartial{Reason: reason, Answer: answer, Done: done, Undone: undone, Resume: cause}, cause)
 }

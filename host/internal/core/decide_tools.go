@@ -16,6 +16,7 @@ func (d *draft) emitStep(step, attempt int64, p event.Payload, cause uint64) *ev
 // propose makes a step of each call, denies those that cannot run, and starts as many as may run at once.
 func (d *draft) propose(calls []event.ToolCall, answers []event.Answer, cause uint64) error {
 	d.calls = d.s.calls.clone()
+	d.plan(answers, cause)
 	running := int64(0)
 	for i, c := range calls {
 		id := d.s.stepCount + int64(i) + 1
@@ -182,6 +183,9 @@ func running(steps []task.Step) int64 {
 // startSteps starts the steps that wait, in call order, as many as may run at once, and tells whether any is still
 // open after that. cause is the event that made room; 0: each is caused by what made it ready.
 func (d *draft) startSteps(cause uint64) (open bool, err error) {
+	if err := d.giveUp(); err != nil {
+		return false, err
+	}
 	steps, err := d.steps()
 	if err != nil {
 		return false, err
@@ -190,7 +194,7 @@ func (d *draft) startSteps(cause uint64) (open bool, err error) {
 	for i := range steps {
 		step := &steps[i]
 		open = open || (!step.State.Settled() && !step.State.Over())
-		if step.State == task.Ready && step.Due <= d.now && running < d.config.Limits.ParallelTools && !d.s.held(steps, i) {
+		if step.State == task.Ready && step.Due <= d.now && running < d.config.Limits.ParallelTools && !d.s.held(d.planned(), steps, i) {
 			e := d.emitStep(step.ID, step.Attempt+1, &event.ToolStarted{}, cause)
 			if running++; cause == 0 {
 				e.Cause = step.Readied

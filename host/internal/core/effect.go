@@ -149,7 +149,7 @@ func (s *State) waits(i int) bool {
 	case step.Due == 0:
 		return false
 	case step.State == task.Ready:
-		return running(s.steps) < s.config.Limits.ParallelTools && !s.held(s.steps, i)
+		return running(s.steps) < s.config.Limits.ParallelTools && !s.held(s.plan, s.steps, i)
 	}
 	return step.State == task.Reconciling
 }
@@ -178,7 +178,7 @@ func (s *State) awaited() *task.Step {
 		case task.Executing, task.Reconciling:
 			return nil
 		case task.Ready:
-			if !s.held(s.steps, i) {
+			if !s.held(s.plan, s.steps, i) {
 				return nil
 			}
 		}

@@ -52,6 +52,8 @@ func evolve(s *State, e *event.Event) error {
 		s.stop, s.answers = haltingFault(p.Answers), p.Answers
 		s.compacted = s.compacted || answered(p.Answers, abi.HookCompact) != nil
 	case *event.GoalVerified, *event.GoalRejected: // said again by what follows
+	case *event.PlanProposed:
+		s.plan = p.Items
 	case *event.PluginRejected: // a host that takes the plugin goes on with the task as it is
 	case *event.TaskSucceeded:
 		s.outcome = &Outcome{Phase: PhaseSucceeded, Answer: p.Answer, Verified: p.Verified}
@@ -136,7 +138,7 @@ func (s *State) evolveModelFailed(p *event.ModelFailed) {
 func haltingFault(answers []event.Answer) *Stop {
 	for _, a := range answers {
 		hook := abi.Hook(a.Hook)
-		if a.Fault != "" && (hook == abi.HookStart || hook == abi.HookFinalOutput) {
+		if a.Fault != "" && (hook == abi.HookStart || hook == abi.HookPlan || hook == abi.HookFinalOutput) {
 			return &Stop{Kind: StopPlugin, Reason: a.Fault}
 		}
 	}
@@ -207,6 +209,7 @@ func (s *State) evolveStep(e *event.Event) error {
 	}
 	if e.Payload.Type() == event.TypeObservationRecorded {
 		s.fail(step, s.made[step.Settled].Content)
+		s.finish(step)
 	}
 	if err := step.Apply(e); err != nil {
 		return err

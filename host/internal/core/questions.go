@@ -62,7 +62,10 @@ func Questions(s *State, reply *event.ModelReplied, answers []event.Answer) []Qu
 	case err != nil:
 		return nil
 	case decision.Stage == conv.AwaitTools:
-		return s.callQuestions(reply.Message.ToolCalls, answers)
+		if out := s.callQuestions(reply.Message.ToolCalls, answers); len(out) > 0 || !s.wants(abi.HookPlan, answers) {
+			return out
+		}
+		return []Question{planQuestion(reply)}
 	case !completes(decision):
 		return nil
 	}

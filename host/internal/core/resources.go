@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/host/internal/task"
 )
 
@@ -22,13 +23,20 @@ func (s *State) resources(step *task.Step) []string {
 	return names
 }
 
-// held tells whether an earlier step of the batch, the outcome of which is still to come, uses what the i-th does.
-func (s *State) held(steps []task.Step, i int) bool {
+// held tells whether the i-th step waits for others: by the plan, or for an earlier step of the batch, the outcome of
+// which is still to come and which uses what it does.
+func (s *State) held(plan []event.PlanItem, steps []task.Step, i int) bool {
+	if open, _ := before(plan, steps, i); open {
+		return true
+	}
 	names := s.resources(&steps[i])
 	if len(names) == 0 {
 		return false
 	}
 	for j := range steps[:i] {
+		if open, _ := before(plan, steps, j); open && steps[j].State == task.Ready {
+			continue // it waits by the plan, perhaps for this one: the plan's order goes over that of the calls
+		}
 		if earlier := &steps[j]; !earlier.State.Settled() && !earlier.State.Over() && intersect(names, s.resources(earlier)) {
 			return true
 		}

@@ -70,6 +70,8 @@ type State struct {
 	stepCount int64
 	evidence  []abi.Evidence
 	done      []string // what was changed outside, a line each
+	plan      []event.PlanItem
+	items     map[string]bool // of plans that are done
 	calls     callCounts
 	keys      map[string]bool  // queries that were made
 	failed    map[string]int64 // failures that were observed, by what failed how
@@ -88,7 +90,7 @@ type State struct {
 
 // New gives the state before the first event.
 func New() *State {
-	return &State{made: map[uint64]event.Message{}, keys: map[string]bool{}, failed: map[string]int64{}, calls: newCallCounts()}
+	return &State{made: map[uint64]event.Message{}, keys: map[string]bool{}, failed: map[string]int64{}, items: map[string]bool{}, calls: newCallCounts()}
 }
 
 // Seq is the sequence number of the last event.

@@ -110,7 +110,7 @@ func (w *world) task() event.TaskCreated {
 	created := event.TaskCreated{Goal: "g", Config: json.RawMessage(strings.Join(strings.Fields(config), ""))}
 	if rapid.Bool().Draw(w.t, "recipe") {
 		created.Recipe = &event.Plugin{Name: "r", Digest: "d"}
-		for _, hook := range []abi.Hook{abi.HookStart, abi.HookRefusal, abi.HookFormatError, abi.HookDirectFinal, abi.HookFinalOutput, abi.HookVerify, abi.HookDedupe, abi.HookToolOutcome, abi.HookRepairArguments, abi.HookCompact} {
+		for _, hook := range []abi.Hook{abi.HookStart, abi.HookRefusal, abi.HookFormatError, abi.HookDirectFinal, abi.HookFinalOutput, abi.HookVerify, abi.HookDedupe, abi.HookToolOutcome, abi.HookRepairArguments, abi.HookCompact, abi.HookPlan} {
 			if w.pick(3) == 0 {
 				created.Recipe.Hooks = append(created.Recipe.Hooks, string(hook))
 			}
@@ -118,7 +118,7 @@ func (w *world) task() event.TaskCreated {
 	}
 	created.Tools = []event.Plugin{{Name: "p", Tools: []event.ToolSpec{
 		{Name: "a", Schema: json.RawMessage("{}"), Effect: "pure"},
-		{Name: "w", Schema: json.RawMessage("{}"), Effect: "write", Reconcile: w.pick(3) > 0, Resources: [][]string{nil, {"r"}, {"r:{x}"}}[w.pick(3)]},
+		{Name: "w", Schema: json.RawMessage("{}"), Effect: "write", Reconcile: w.pick(3) > 0, Resources: [][]string{nil, {"r"}, {"r"}, {"r:{x}"}}[w.pick(4)]},
 		{Name: "b", Schema: json.RawMessage("{}"), Effect: rapid.SampledFrom([]string{"read", "idempotent"}).Draw(w.t, "effect")},
 	}}}
 	return created
@@ -197,11 +197,36 @@ func (w *world) consult() []event.Answer {
 				a.Fault = "trap"
 			case 1:
 			default:
-				a.Decided, a.Output = true, rapid.SampledFrom(outputs[q.Hook]).Draw(w.t, "output")
+				a.Decided = true
+				if a.Output = w.planFor(q); q.Hook != abi.HookPlan {
+					a.Output = rapid.SampledFrom(outputs[q.Hook]).Draw(w.t, "output")
+				}
 			}
 			answers = append(answers, a)
 		}
 	}
+}
+
+// planFor plans the calls of a reply so that some wait for others, earlier or later.
+func (w *world) planFor(q Question) string {
+	var in abi.PlanInput
+	if q.Hook != abi.HookPlan || json.Unmarshal(q.Input, &in) != nil {
+		return ""
+	}
+	out := abi.PlanOutput{Items: []abi.PlanItem{{ID: "later"}}}
+	for i, c := range in.Calls {
+		out.Items = append(out.Items, abi.PlanItem{ID: fmt.Sprint("i", i), CallID: c.ID})
+		if other := w.pick(len(in.Calls) + 1); other < i {
+			out.Items[i+1].Needs = []string{fmt.Sprint("i", other)}
+		}
+	}
+	if n := len(out.Items); n > 2 && w.pick(2) == 0 { // the first waits for the last, where that is no circle
+		if last := &out.Items[n-1]; len(last.Needs) == 0 && len(out.Items[1].Needs) == 0 {
+			out.Items[1].Needs = []string{last.ID}
+		}
+	}
+	require.NoError(w.t, abi.CheckOutput(abi.HookPlan, encode(out)))
+	return string(encode(out))
 }
 
 func (w *world) model() Input {

@@ -21,6 +21,9 @@ func init() {
 	guest.Start(func(in abi.StartInput) (abi.StartOutput, bool, error) {
 		return abi.StartOutput{System: "be brief", User: in.Task}, true, nil
 	})
+	guest.Plan(func(in abi.PlanInput) (abi.PlanOutput, bool, error) {
+		return abi.PlanOutput{Items: []abi.PlanItem{{ID: "all", Text: in.Text}}}, true, nil
+	})
 	guest.Compact(func(in abi.CompactInput) (abi.CompactOutput, bool, error) {
 		return abi.CompactOutput{From: 1, To: len(in.Messages)}, len(in.Messages) > 1, nil
 	})
