@@ -21,7 +21,7 @@ import (
 
 var record = flag.Bool("record", false, "record the histories that are not there yet")
 
-const histories = "testdata/histories/v1"
+const histories = "testdata/histories"
 
 // folded is what the fold over a history gives.
 type folded struct {
@@ -40,7 +40,7 @@ func TestHistories(t *testing.T) {
 	if *record {
 		recordHistories(t)
 	}
-	files, err := filepath.Glob(histories + "/*.log")
+	files, err := filepath.Glob(histories + "/*/*.log")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), len(recordings()), "a history was deleted, or was not recorded yet (-record)")
 	seen := map[event.Type]bool{}
@@ -52,13 +52,16 @@ func TestHistories(t *testing.T) {
 			assert.JSONEq(t, string(want), string(expectation(t, state, records)))
 		})
 	}
-	for _, r := range recordings() {
-		assert.FileExists(t, filepath.Join(histories, r.name+".log"))
+	for version, recordings := range map[string][]recording{"v1": recordingsV1(), "v2": recordingsV2()} {
+		for _, r := range recordings {
+			assert.FileExists(t, filepath.Join(histories, version, r.name+".log"))
+		}
 	}
 	for _, kind := range []event.Type{
 		event.TypeRollbackMarked, event.TypeMarkerAppended, event.TypeFinalizationForced, event.TypeRetryScheduled, event.TypeModelFailed,
 		event.TypeToolFailed, event.TypeStepDenied, event.TypeGoalRejected, event.TypeGoalVerified, event.TypeTaskSucceeded,
-		event.TypeTaskPartial, event.TypeTaskFailed, event.TypeTaskCancelled, event.TypeCancelAcknowledged, event.TypePromptObserved,
+		event.TypeTaskPartial, event.TypeTaskFailed, event.TypeToolUnknown, event.TypeOperationFound, event.TypeOperationAbsent,
+		event.TypeReconcileStarted, event.TypeReconcileInconclusive, event.TypeHostOperation, event.TypePluginRejected, event.TypeTaskCancelled, event.TypeCancelAcknowledged, event.TypePromptObserved,
 	} {
 		assert.True(t, seen[kind], "no history has %s", kind)
 	}
@@ -110,9 +113,10 @@ func expectation(t *testing.T, state *core.State, records int) []byte {
 }
 
 func recordHistories(t *testing.T) {
-	require.NoError(t, os.MkdirAll(histories, 0o755))
-	for _, r := range recordings() {
-		path := filepath.Join(histories, r.name)
+	dir := filepath.Join(histories, fmt.Sprintf("v%d", event.Newest))
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	for _, r := range recordingsV2() {
+		path := filepath.Join(dir, r.name)
 		if _, err := os.Stat(path + ".log"); err == nil {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/axishost/axishost/host/internal/core"
 	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/ledgertest"
 	"github.com/axishost/axishost/host/model"
 	"github.com/axishost/axishost/plugins"
 	"github.com/axishost/axishost/store"
@@ -21,7 +22,10 @@ type recording struct {
 }
 
 // recordings are the histories that this version can make. A new situation is a new entry.
-func recordings() []recording {
+func recordings() []recording { return append(recordingsV1(), recordingsV2()...) }
+
+// recordingsV1 are those of the first schema's time.
+func recordingsV1() []recording {
 	return []recording{
 		{"demo", "A refusal that is hidden, a malformed call that is asked for again, a tool call, a direct answer.", func(t *testing.T, log store.Log) {
 			recorded(t, log, submission(t), nil, demo()...)
@@ -102,6 +106,54 @@ func recordings() []recording {
 		{"cancelled_model_call", "A task that is cancelled while the model is asked.", func(t *testing.T, log store.Log) {
 			crashed(t, log, bare(), event.TypeModelReplied, says("four"))
 			fed(t, log, core.CancelRequested{Reason: "no longer needed"})
+		}},
+	}
+}
+
+// recordingsV2 are those since tools that write.
+func recordingsV2() []recording {
+	ledger := func(name, shows string, run func(t *testing.T, s *ledgertest.Server, log store.Log)) recording {
+		return recording{name, shows, func(t *testing.T, log store.Log) { run(t, newLedger(t, ledgertest.Options{Raw: true}), log) }}
+	}
+	once := []any{appends("cash", 7), says("booked")}
+	return []recording{
+		ledger("write", "Two entries of one account and one of another, each made once.", func(t *testing.T, s *ledgertest.Server, log store.Log) {
+			recorded(t, log, ledgerTask(t, s), nil, appends("cash", 1, 2), appends("bank", 3), says("booked"))
+		}),
+		ledger("write_found", "The reply of a write is lost; the tool finds the entry.", func(t *testing.T, s *ledgertest.Server, log store.Log) {
+			require.NoError(t, s.SetFaults(ledgertest.Fault{Trouble: "lose_reply", Method: "POST"}))
+			recorded(t, log, ledgerTask(t, s), nil, once...)
+		}),
+		ledger("write_absent", "The request of a write is lost; it is made again.", func(t *testing.T, s *ledgertest.Server, log store.Log) {
+			require.NoError(t, s.SetFaults(ledgertest.Fault{Trouble: "lose_request", Method: "POST"}))
+			recorded(t, log, ledgerTask(t, s), nil, once...)
+		}),
+		ledger("write_awaited", "Nobody can tell what became of a write: the task waits for a person.", func(t *testing.T, s *ledgertest.Server, log store.Log) {
+			require.NoError(t, s.SetFaults(ledgertest.Fault{Trouble: "lose_reply", Method: "POST"}, ledgertest.Fault{Trouble: "inconclusive", Method: "GET", Count: 9}))
+			sub := ledgerTask(t, s)
+			sub.Config.Limits.ReconcileTries = 2
+			recorded(t, log, sub, new(*StoppedError), once...)
+		}),
+		ledger("write_denied", "A host that was not granted, and a call that the tool itself refuses.", func(t *testing.T, s *ledgertest.Server, log store.Log) {
+			sub := ledgerTask(t, s)
+			sub.Grants = nil
+			recorded(t, log, sub, nil, appends("cash", 7), appends("cash", 0), says("no"))
+		}),
+		{"goal_match", "An answer that does not match, and one that does.", func(t *testing.T, log store.Log) {
+			sub := bare()
+			sub.Config.Goal = core.GoalConfig{Match: "^[0-9]+$"}
+			recorded(t, log, sub, nil, says("four"), says("4"))
+		}},
+		{"same_failure", "The same failure four times: the last turn is forced, and the end is partial.", func(t *testing.T, log store.Log) {
+			sub := withCalc(t, "")
+			sub.Config.Limits.SameArguments = nil
+			recorded(t, log, sub, nil, calls("1 / 0"), calls("1 / 0"), calls("1 / 0"), calls("1 / 0"), says("I give up."))
+		}},
+		{"plugin_rejected", "A task that was not begun, since its plugin is refused.", func(t *testing.T, log store.Log) {
+			sub := withCalc(t, "")
+			sub.Config.Limits.PluginMemory = 1 << 16
+			_, err := recorder(t, log, nil).Run(t.Context(), sub)
+			require.Error(t, err)
 		}},
 	}
 }

@@ -20,7 +20,7 @@ func TestEvolveRefuses(t *testing.T) {
 		p      event.Payload
 		phase  Phase
 	}{
-		"a new plan":                    {nil, &event.ReplanRequested{}, PhaseCreated},
+		"a new plan":                {nil, &event.ReplanRequested{}, PhaseCreated},
 		"a reserve":                 {nil, &event.BudgetReserved{}, PhaseCreated},
 		"blocked":                   {nil, &event.TaskBlocked{}, PhaseCreated},
 		"a lease":                   {nil, &event.LeaseAcquired{}, PhaseCreated},
