@@ -1,0 +1,145 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/axishost/axishost/abi"
+	"github.com/axishost/axishost/abi/guest"
+)
+
+// stub gives a host whose ledger answers each request so.
+func stub(status int, body string, headers map[string][]string) (guest.Stub, *[]guest.Request) {
+	var seen []guest.Request
+	return guest.Stub{Config: `{"url":"https://ledger/"}`, Fetch: func(r guest.Request) (guest.Response, error) {
+		seen = append(seen, r)
+		return guest.Response{Status: status, Headers: headers, Body: []byte(body)}, nil
+	}}, &seen
+}
+
+const aLine = `{"id":"e7","account":"cash","amount":7}`
+
+func TestManifest(t *testing.T) {
+	section, err := os.ReadFile("axis.json")
+	require.NoError(t, err)
+	m, err := abi.ParseManifest(section)
+	require.NoError(t, err)
+	for _, h := range []abi.Hook{abi.HookToolReconcile, abi.HookToolCompensate, abi.HookToolPreview, abi.HookToolCheck} {
+		assert.True(t, m.HasHook(h), h)
+	}
+}
+
+func TestAppend(t *testing.T) {
+	host, seen := stub(201, aLine, nil)
+	got, err := host.CallTool("append", `{"account":"cash","amount":7}`)
+	require.NoError(t, err)
+	assert.Equal(t, abi.ToolOK, got.Status)
+	assert.Equal(t, "entry e7: 7 to cash", got.Result)
+	assert.JSONEq(t, aLine, string(got.Evidence))
+	require.Len(t, *seen, 1)
+	assert.Equal(t, "POST", (*seen)[0].Method)
+	assert.Equal(t, "https://ledger/entries", (*seen)[0].URL)
+	assert.Equal(t, "operation-1", (*seen)[0].Headers["Idempotency-Key"])
+}
+
+// TestAnswers: each answer of the ledger says what is known of the entry.
+func TestAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		body   string
+		want   abi.ToolStatus
+		class  abi.FailureClass
+	}{
+		{200, aLine, abi.ToolOK, ""}, {201, "created", abi.ToolUnknown, ""},
+		{409, `{"error":"taken"}`, abi.ToolFailed, abi.ClassConflict}, {429, "", abi.ToolFailed, abi.ClassRateLimited},
+		{403, "", abi.ToolFailed, abi.ClassPermission}, {400, `{"error":"no account"}`, abi.ToolFailed, abi.ClassInvalidArguments},
+		{302, "", abi.ToolUnknown, ""}, {500, "", abi.ToolUnknown, ""}, {503, "", abi.ToolUnknown, ""},
+	} {
+		host, _ := stub(tt.status, tt.body, nil)
+		got, err := host.CallTool("append", `{"account":"cash","amount":7}`)
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, got.Status, tt.status)
+		assert.Equal(t, tt.class, got.Class, tt.status)
+	}
+}
+
+// TestNoAnswer: whether anything was sent decides whether the outcome is known.
+func TestNoAnswer(t *testing.T) {
+	for sent, want := range map[bool]abi.ToolStatus{true: abi.ToolUnknown, false: abi.ToolFailed} {
+		host := guest.Stub{Config: `{"url":"https://ledger"}`, Fetch: func(guest.Request) (guest.Response, error) {
+			return guest.Response{}, &guest.FetchError{Text: "reset", Sent: sent}
+		}}
+		got, err := host.CallTool("append", `{"account":"cash","amount":7}`)
+		require.NoError(t, err)
+		assert.Equal(t, want, got.Status)
+		out, err := host.Reconcile(abi.ReconcileInput{Tool: "append", Arguments: json.RawMessage("{}"), OperationID: "op", Try: 1})
+		require.NoError(t, err)
+		assert.Equal(t, abi.ReconcileInconclusive, out.Status)
+	}
+	_, err := guest.Stub{}.CallTool("append", `{"account":"cash","amount":7}`)
+	require.NoError(t, err, "a missing configuration is a result")
+}
+
+func TestReconcile(t *testing.T) {
+	for status, want := range map[int]abi.ReconcileStatus{200: abi.ReconcileFound, 404: abi.ReconcileAbsent, 500: abi.ReconcileInconclusive, 503: abi.ReconcileInconclusive} {
+		host, seen := stub(status, aLine, map[string][]string{"retry-after": {"3"}})
+		got, err := host.Reconcile(abi.ReconcileInput{Tool: "append", Arguments: json.RawMessage("{}"), OperationID: "op 1", Try: 2})
+		require.NoError(t, err)
+		assert.Equal(t, want, got.Status, status)
+		assert.Equal(t, "https://ledger/entries?key=op+1", (*seen)[0].URL)
+		assert.Equal(t, status >= 500, got.RetryAfterMillis == 3000)
+	}
+}
+
+func TestCompensate(t *testing.T) {
+	host, seen := stub(200, `{"id":"e7","account":"cash","amount":7,"void":true}`, nil)
+	got, err := host.Compensate(abi.CompensateInput{Tool: "append", Arguments: json.RawMessage("{}"), OperationID: "op", CompensationID: "undo", Evidence: json.RawMessage(aLine)})
+	require.NoError(t, err)
+	assert.Equal(t, "entry e7: 7 to cash (void)", got.Result)
+	assert.Equal(t, "DELETE", (*seen)[0].Method)
+	assert.Equal(t, "undo", (*seen)[0].Headers["Idempotency-Key"])
+	got, err = host.Compensate(abi.CompensateInput{Tool: "append", Arguments: json.RawMessage("{}"), OperationID: "op", CompensationID: "undo"})
+	require.NoError(t, err)
+	assert.Equal(t, abi.ToolFailed, got.Status, "it is not known which entry")
+}
+
+func TestPreviewAndCheck(t *testing.T) {
+	p, err := guest.Stub{}.Preview(abi.PreviewInput{Tool: "append", Arguments: json.RawMessage(`{"account":"cash","amount":7}`)})
+	require.NoError(t, err)
+	assert.Equal(t, abi.ReversibleYes, p.Reversible)
+	assert.Contains(t, p.Impact, `appends 7 to account "cash"`)
+	for amount, want := range map[string]bool{"7": true, "0": false} {
+		c, err := guest.Stub{}.Check(abi.CheckInput{Tool: "append", Stage: abi.CheckBefore, Arguments: json.RawMessage(`{"account":"cash","amount":` + amount + `}`)})
+		require.NoError(t, err)
+		assert.Equal(t, want, c.OK)
+	}
+}
+
+func TestEntries(t *testing.T) {
+	for body, want := range map[string]string{"[" + aLine + "]": "entry e7: 7 to cash", "[]": "no entries"} {
+		host, _ := stub(200, body, nil)
+		got, err := host.CallTool("entries", "{}")
+		require.NoError(t, err)
+		assert.Equal(t, want, got.Result)
+	}
+	host := guest.Stub{Config: `{"url":"https://ledger"}`, Fetch: func(guest.Request) (guest.Response, error) { return guest.Response{}, errors.New("reset") }}
+	got, err := host.CallTool("entries", "{}")
+	require.NoError(t, err)
+	assert.Equal(t, abi.ClassTransient, got.Class)
+}
+
+func TestRetryAfter(t *testing.T) {
+	for text, want := range map[string]int64{
+		"": 0, "3": 3000, "-1": 0, "soon": 0, "Mon, 30 Nov 2026 19:00:05 GMT": 5000, "Mon, 30 Nov 2026 18:00:00 GMT": 0,
+		"Monday, 30-Nov-26 19:00:05 GMT": 5000, "Mon Nov 30 19:00:05 2026": 5000,
+	} {
+		r := guest.Response{Headers: map[string][]string{"retry-after": {text}, "date": {"Mon, 30 Nov 2026 19:00:00 GMT"}}}
+		assert.Equal(t, want, retryAfter(r), text)
+	}
+	assert.Zero(t, retryAfter(guest.Response{Headers: map[string][]string{"retry-after": {"Mon, 30 Nov 2026 19:00:05 GMT"}}}), "a guest has no clock")
+}
