@@ -214,7 +214,7 @@ func longScript(t *testing.T, n, size int) string {
 }
 
 // everyCommand are commands that open a store, and would write to it or not.
-var everyCommand = []string{"tasks list", "tasks show last", "resume last --model script:one.yaml", "run --model script:one.yaml x", "doctor"}
+var everyCommand = []string{"tasks list", "tasks show last", "resume last --model script:one.yaml", "run --model script:one.yaml x", "stats", "doctor"}
 
 // refuses checks that every command is refused on a store, with a line that matches.
 func (s *shell) refuses(store, pattern string) {

@@ -49,7 +49,7 @@ func (a *app) check(ctx context.Context, s *sharedStore, dir string) error {
 	if err != nil {
 		return err
 	}
-	report, err := h.Check(ctx, a.checking())
+	report, err := h.Check(ctx, a.counting("checking"))
 	if err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func (s *sharedStore) verify(ctx context.Context, report *host.CheckReport) erro
 	return nil
 }
 
-// checking gives a progress line on a terminal; nil elsewhere.
-func (a *app) checking() func(done, total int) {
+// counting gives a progress line on a terminal; nil elsewhere. What is printed next takes its place.
+func (a *app) counting(verb string) func(done, total int) {
 	if !isTerminal(a.err) {
 		return nil
 	}
@@ -111,7 +111,10 @@ func (a *app) checking() func(done, total int) {
 	return func(done, total int) {
 		if now := time.Now(); now.Sub(told) > 200*time.Millisecond {
 			told = now
-			fmt.Fprintf(a.err, "checking task %d of %d\x1b[K\r", done+1, total)
+			fmt.Fprintf(a.err, "%s task %d of %d\x1b[K\r", verb, done+1, total)
+		}
+		if done+1 == total {
+			fmt.Fprint(a.err, "\x1b[K")
 		}
 	}
 }
@@ -133,7 +136,13 @@ func (a *app) printReport(dir, keyID string, r *host.CheckReport) error {
 	if len(r.Damage) == 0 {
 		fmt.Fprintln(a.out, "damage   none")
 	}
-	for _, d := range r.Damage {
+	a.printDamage(r.Damage)
+	return nil
+}
+
+// printDamage prints a line for each place that is damaged.
+func (a *app) printDamage(damage []host.Damage) {
+	for _, d := range damage {
 		where := "task " + d.Task
 		if d.Task == "" {
 			where = "some task"
@@ -143,5 +152,4 @@ func (a *app) printReport(dir, keyID string, r *host.CheckReport) error {
 		}
 		fmt.Fprintf(a.out, "damage   %s: %s\n", where, plugins.Printable(d.What, 300))
 	}
-	return nil
 }

@@ -42,6 +42,12 @@ order, and rows are cut to its width; elsewhere never.` + exitHelp(exitSucceeded
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.tasksList(cmd.Context(), f) },
 	}
+	f.add(cmd)
+	return cmd
+}
+
+// add gives a command the flags that select tasks.
+func (f *listFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.phases, "phase", nil, "only tasks in these `phases`, with commas between")
 	flags.StringVar(&f.since, "since", "", "only tasks created at this `time` or later")
@@ -49,7 +55,6 @@ order, and rows are cut to its width; elsewhere never.` + exitHelp(exitSucceeded
 	flags.IntVar(&f.last, "last", 0, "only the newest `n` of them (0: all)")
 	_ = cmd.RegisterFlagCompletionFunc("phase", completePhases)
 	completeNothing(cmd, "since", "until", "last")
-	return cmd
 }
 
 // What --phase takes beside the phases in the log: whether a process runs the task.

@@ -57,7 +57,7 @@ Environment:
 	root.PersistentFlags().StringVar(&a.storeDir, "store", "", "`directory` of the event log (default $AXISHOST_STORE, $XDG_DATA_HOME/axishost, ~/.local/share/axishost)")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON, for machines")
 	_ = root.MarkPersistentFlagDirname("store")
-	root.AddCommand(a.runCommand(), a.resumeCommand(), a.approveCommand(), a.tasksCommand(), a.doctorCommand(), a.keygenCommand(), a.pluginCommand(), a.abiCommand(), a.manCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.resumeCommand(), a.approveCommand(), a.tasksCommand(), a.statsCommand(), a.doctorCommand(), a.keygenCommand(), a.pluginCommand(), a.abiCommand(), a.manCommand(), a.versionCommand())
 	root.SetHelpCommand(helpCommand())
 	root.SetHelpFunc(a.showHelp)
 	addCompletion(root)

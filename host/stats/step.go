@@ -1,6 +1,10 @@
 package stats
 
-import "github.com/axishost/axishost/host/internal/event"
+import (
+	"slices"
+
+	"github.com/axishost/axishost/host/internal/event"
+)
 
 // step is one call of the model's, until it is closed.
 type step struct {
@@ -8,9 +12,10 @@ type step struct {
 	authorized int64
 	queued     bool // authorized, and its start tells how long it waited
 	started    int64
-	live       bool // an attempt or a probe is under way, or due
-	wrote      bool // the attempt began something that may change the world
-	unsure     bool // nobody knows yet what it did
+	live       bool    // an attempt or a probe is under way, or due
+	begun      []int64 // the attempt's operations that may change the world, by number
+	wrote      bool    // it began one, or is unknown, which says the same
+	unsure     bool    // nobody knows yet what it did
 	since      int64
 	awaiting   bool // a person has to find out
 }
@@ -68,6 +73,7 @@ func (t *Task) effectEvent(e *event.Event, s *step) {
 		}
 		t.drop(e.Step, s)
 	case *event.ReconcileStarted:
+		s.begun = s.begun[:0] // a probe numbers its own operations
 		t.setLive(s, true)
 	case *event.ReconcileInconclusive:
 		t.setLive(s, p.Next != 0)
@@ -101,7 +107,7 @@ func (t *Task) start(e *event.Event, s *step) {
 	if s.queued {
 		t.measure(queueLatency, e.Time-s.authorized)
 	}
-	s.queued, s.started, s.wrote = false, e.Time, false
+	s.queued, s.started, s.wrote, s.begun = false, e.Time, false, s.begun[:0]
 	t.setLive(s, true)
 }
 
@@ -115,14 +121,24 @@ func (t *Task) settle(e *event.Event, s *step, class string) {
 }
 
 // operation takes what the host did, or did not do, for a guest. One that was denied gave the guest no result, not
-// even an error of the other side.
+// even an error of the other side. It may have been denied after it was begun: it was no write then.
 func (t *Task) operation(p *event.HostOperation, s *step) {
 	switch {
 	case p.State == event.OperationBegun && p.Write:
 		t.count(writes)
 		t.setWrote(s)
+		s.begun = append(s.begun, p.Number)
 	case p.State == event.OperationFailed && p.Result == "" && p.Blob == "":
 		t.count(operationsDenied)
+		i := slices.Index(s.begun, p.Number)
+		if !p.Write || i < 0 {
+			return
+		}
+		t.counts[writes]--
+		if s.begun = slices.Delete(s.begun, i, i+1); len(s.begun) == 0 && !s.unsure {
+			t.counts[writing]--
+			s.wrote = false
+		}
 	}
 }
 
