@@ -191,3 +191,19 @@ func TestFileThatIsNone(t *testing.T) {
 	defer l.Close()
 	assert.Error(t, Serve(l, Options{Faults: []Fault{{Trouble: "x"}}}))
 }
+
+// TestRestore: the ledger is as it was, and what was there counts as it did.
+func TestRestore(t *testing.T) {
+	s := start(t, Options{Raw: true})
+	must(t, s, "POST", "/entries", "k", rent)
+	then := s.Effects()
+	must(t, s, "POST", "/entries", "k2", rent)
+	require.NoError(t, s.Restore(then))
+	assert.Equal(t, then, s.Effects())
+	assert.Equal(t, 404, must(t, s, "GET", "/entries?key=k2", "", "").status)
+	assert.Equal(t, "e2", must(t, s, "POST", "/entries", "k", rent).entry.ID)
+	assert.Equal(t, 1, s.Duplicates())
+	require.Error(t, s.Restore([]Effect{{Seq: 2, Kind: Post, ID: "e2"}}), "a gap")
+	kept := start(t, Options{File: filepath.Join(t.TempDir(), "ledger")})
+	require.Error(t, kept.Restore(nil), "its file would not be")
+}

@@ -135,6 +135,25 @@ func (s *Server) Effects() []Effect {
 	return slices.Clone(s.ledger.effects)
 }
 
+// Restore puts the ledger back to where it had these effects, as Effects gave them: the world as a crash found it. A
+// ledger with a file is not put back.
+func (s *Server) Restore(effects []Effect) error {
+	l := newLedger(nil)
+	for _, e := range effects {
+		if err := l.fits(e); err != nil {
+			return fmt.Errorf("ledgertest: %w", err)
+		}
+		l.apply(e)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		return errors.New("ledgertest: the ledger has a file")
+	}
+	s.ledger = l
+	return nil
+}
+
 // Duplicates counts the effects that a key had beyond its first, over all keys.
 func (s *Server) Duplicates() int { return sum(s.Stats().Duplicates) }
 
