@@ -23,8 +23,9 @@ var ErrUnfinished = errors.New("the task has not ended")
 const cancelGrace = 10 * time.Second
 
 // Cancel ends a task before its goal, for a reason. Where a process runs it, that one stops what is under way
-// and ends the task; a task that nobody runs is ended here. It returns once the task has ended. ErrEnded when
-// it had ended before.
+// and ends the task; a task that nobody runs is ended here, once its plugins have told what its writes did. It returns
+// once the task has ended. ErrEnded when it had ended before; *StoppedError where a person has to find out first what
+// a write did.
 func (h *Host) Cancel(ctx context.Context, id, reason string) (*Result, error) {
 	state, err := h.fold(ctx, id)
 	if err != nil {
@@ -43,7 +44,7 @@ func (h *Host) Cancel(ctx context.Context, id, reason string) (*Result, error) {
 		err = r.feed(ctx, core.Claimed{Worker: h.worker, Fence: state.Fence() + 1})
 	}
 	if err == nil && state.Outcome() == nil {
-		err = fmt.Errorf("task %s is cancelled and has not ended: this is a bug in axishost", id)
+		return h.Resume(ctx, id) // its worker died in the middle of a write: nothing begins but the search for that
 	}
 	return result(id, state), interrupted(ctx, err)
 }

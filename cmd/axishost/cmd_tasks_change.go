@@ -18,9 +18,9 @@ func (a *app) tasksCancelCommand() *cobra.Command {
 		Use:   "cancel TASK",
 		Short: "End a task before its goal",
 		Long: `cancel ends a task for good. Where it is being run, in this terminal's machine, the model call and the tools
-under way are stopped first, and the run exits with 5; a task that nobody runs is ended at once. Its log stays
-and tells of it. With --json it prints one object with the fields id, phase and reason. To stop a run so that
-resume can go on, press Ctrl-C there instead.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
+under way are stopped first, and the run exits with 5; a task that nobody runs is ended at once, or, where it was cut off
+in the middle of a write, once it is known what that did. Its log stays and tells of it. With --json it prints one object with the fields id, phase and reason. To stop a run so that
+resume can go on, press Ctrl-C there instead.` + exitHelp(exitSucceeded, exitUsage, exitAwaiting, exitStore, exitPlugin, exitInterrupted),
 		Example: `  axishost tasks cancel last
   axishost tasks cancel 01jd3m9q --reason "wrong model"`,
 		Args:              one("TASK"),
@@ -38,7 +38,11 @@ func (a *app) tasksCancel(ctx context.Context, name, reason string) error {
 	}
 	return a.withTask(ctx, name, func(h *host.Host, task host.Summary) error {
 		r, err := h.Cancel(ctx, task.ID, reason)
+		var stopped *host.StoppedError
 		switch {
+		case errors.As(err, &stopped) && stopped.Step != 0:
+			return fmt.Errorf("%w\nit is cancelled, and ends when that is known: find out, then: %s --outcome found|absent",
+				err, a.approveLine(task.ID, stopped.Step))
 		case errors.Is(err, host.ErrEnded):
 			return usage(fmt.Errorf("task %s has ended (%s): there is nothing to cancel", task.ID, task.Phase))
 		case err != nil:

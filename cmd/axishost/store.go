@@ -160,14 +160,15 @@ func (a *app) withStore(ctx context.Context, o storeOptions, do func(s *sharedSt
 	return err
 }
 
-// reading gives a host that runs nothing to do; a nil one when there is no store yet.
+// reading gives a host that runs nothing to do, but for the plugins of a task that is cancelled in the middle of a write;
+// a nil one when there is no store yet.
 func (a *app) reading(ctx context.Context, o storeOptions, do func(h *host.Host) error) error {
 	o.mustExist = true
 	return a.withStore(ctx, o, func(s *sharedStore) error {
 		if s == nil {
 			return do(nil)
 		}
-		h, err := s.host(host.Options{})
+		h, err := s.host(host.Options{CacheDir: cachePath()})
 		if err != nil {
 			return err
 		}
