@@ -71,11 +71,12 @@ test:
 	@$(if $(CC_FOUND),true,echo "no C compiler found: testing without the race detector (install gcc to add it)")
 	$(RACE) ./...
 
-# kill -9 of the real binary at random instants, N times over, resumed and checked; `make torture N=200 SEED=7`.
+# kill -9 of the real binary at random instants, resumed and checked: N trials, and N kills of tasks that write to an
+# outside ledger; `make torture N=200 SEED=7`.
 N ?= 20
 SEED ?= 0
 torture:
-	$(GO) test ./cmd/axishost -run '^TestTorture$$' -v -count 1 -timeout 60m -args -torture.n=$(N) -torture.seed=$(SEED)
+	$(GO) test ./cmd/axishost -run '^TestTorture(Writes)?$$' -v -count 1 -timeout 240m -args -torture.n=$(N) -torture.kills=$(N) -torture.seed=$(SEED)
 
 lint: fmt vet
 	$(GO) run $(STATICCHECK) ./...
