@@ -109,7 +109,7 @@ func (c *effectCrashes) shoot() error {
 	}
 	cancelled := make(chan error, 1)
 	if c.cancelAt != 0 {
-		c.cancel.Store(new(func() { c.cancelNow(log, cancelled) }))
+		c.cancel.Store(new(func() { requestCancel(log, c.runners, cancelled) }))
 	}
 	_, err = h.Run(context.Background(), c.sub)
 	if c.cancelAt != 0 {
@@ -128,28 +128,6 @@ func (c *effectCrashes) still(take func() image) effectImage {
 			return effectImage{i, before}
 		}
 	}
-}
-
-// cancelNow has the task cancelled, and returns when that is in the log.
-func (c *effectCrashes) cancelNow(log store.Log, cancelled chan<- error) {
-	stored := make(chan struct{})
-	h, err := Open(Options{Log: log, Runners: c.runners, Events: Events{Committed: func(e *Event) {
-		if e.Payload.Type() == event.TypeCancelRequested {
-			close(stored)
-		}
-	}}})
-	if err != nil {
-		cancelled <- err
-		return
-	}
-	go func() {
-		task, err := h.Find(context.Background(), "last")
-		if err == nil {
-			_, err = h.Cancel(context.Background(), task.ID, "no longer needed")
-		}
-		cancelled <- err
-	}()
-	<-stored
 }
 
 func (c *effectCrashes) open(fs vfs.FS) (store.Log, error) {

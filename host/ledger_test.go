@@ -200,10 +200,12 @@ func TestWriteInterruptedAnywhere(t *testing.T) {
 		log := newLog(t)
 		id, whole := interruptedAt(t, log, ledgerTask(t, s), n, replies)
 		if !whole {
-			h := open(t, log, &fakeModel{replies: replies}, Events{})
+			m := &fakeModel{replies: replies}
+			h := open(t, log, m, Events{})
 			r, err := h.Resume(t.Context(), id)
 			require.NoError(t, err, "after event %d", n)
 			assert.Equal(t, "succeeded", r.Phase)
+			requirePairs(t, m.asked)
 		}
 		requireOnce(t, s, 3)
 		if whole {
