@@ -23,6 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	_ = os.RemoveAll(cacheDir())
 	if dir := guests.dir; dir != "" {
 		_ = os.RemoveAll(dir)
 	}
@@ -167,7 +168,13 @@ func bare() Submission {
 }
 
 // cache keeps compiled guests for all tests of the process.
-func cacheDir() string { return filepath.Join(guests.dir, "cache") }
+var cacheDir = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "axishost-cache-*")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
 
 func open(t testing.TB, log store.Log, m Model, events Events) *Host {
 	h, err := Open(Options{Log: log, Model: m, CacheDir: cacheDir(), Version: "test", Events: events})
