@@ -169,6 +169,11 @@ func TestWriteNobodyCanTell(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "succeeded", r.Phase)
 		requireOnce(t, s, 1)
+		counted := requireStats(t, h)
+		assert.Zero(t, counted.Recovery.Lost, "it had halted")
+		assert.EqualValues(t, 1, counted.Effects.Unknown)
+		assert.EqualValues(t, 1, counted.Effects.ByPerson)
+		assert.Equal(t, found, counted.Effects.Found == 1)
 	}
 }
 
@@ -206,6 +211,10 @@ func TestWriteInterruptedAnywhere(t *testing.T) {
 			require.NoError(t, err, "after event %d", n)
 			assert.Equal(t, "succeeded", r.Phase)
 			requirePairs(t, m.asked)
+			counted := requireStats(t, h)
+			assert.EqualValues(t, count(history(t, h, id), event.TypeClaimed)-1, counted.Recovery.Lost, "after event %d", n)
+			assert.Equal(t, counted.Recovery.Lost, counted.Recovery.Recovered)
+			assert.GreaterOrEqual(t, counted.Effects.Writes, int64(3))
 		}
 		requireOnce(t, s, 3)
 		if whole {

@@ -157,6 +157,7 @@ func (m *many) settle(seed uint64) {
 	require.NoError(m.t, err)
 	require.Empty(m.t, report.Damage, "seed %d", seed)
 	require.Equal(m.t, len(tasks), report.Tasks)
+	requireStats(m.t, h)
 }
 
 // closed counts the steps that are closed: read by the model, or cancelled.

@@ -44,6 +44,37 @@ func putHistory(t testing.TB, log store.Log, at time.Time, last, name, phase str
 	return id
 }
 
+// requireStats gives the numbers of all tasks, which have to agree with the list of tasks and with each other.
+func requireStats(t testing.TB, h *Host) *Stats {
+	t.Helper()
+	s, err := h.Stats(t.Context(), Query{}, nil, nil)
+	require.NoError(t, err)
+	require.Empty(t, s.Damage)
+	tasks, err := h.List(t.Context(), Query{})
+	require.NoError(t, err)
+	phases := map[string]int64{"succeeded": 0, "partial": 0, "failed": 0, "cancelled": 0, "not ended": 0}
+	for i := range tasks {
+		phase := tasks[i].Phase
+		if !tasks[i].Ended() {
+			phase = "not ended"
+		}
+		phases[phase]++
+	}
+	assert.Equal(t, phases, map[string]int64{
+		"succeeded": s.Tasks.Succeeded, "partial": s.Tasks.Partial, "failed": s.Tasks.Failed, "cancelled": s.Tasks.Cancelled,
+		"not ended": s.Tasks.Stopped + s.Tasks.Running,
+	})
+	assert.EqualValues(t, len(tasks), s.Tasks.All)
+	assert.Equal(t, s.Effects.Unknown, s.Effects.Found+s.Effects.Absent+s.Effects.Open)
+	assert.LessOrEqual(t, s.Effects.Unknown, s.Effects.Attempts)
+	assert.LessOrEqual(t, s.Effects.Attempts, s.Calls.Attempts)
+	assert.LessOrEqual(t, s.Model.Replies+s.Model.Failed.Sum(), s.Model.Calls)
+	for _, tool := range s.Tools {
+		assert.LessOrEqual(t, tool.Succeeded+tool.Failed.Sum()+tool.Unknown, tool.Attempts, tool.Name)
+	}
+	return s
+}
+
 // TestStatsOfAQuery: the tasks that are selected are counted, and who runs one is known.
 func TestStatsOfAQuery(t *testing.T) {
 	log, runners := memstore.New(), newRunners()
