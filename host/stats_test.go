@@ -23,7 +23,7 @@ import (
 // putHistory puts a recorded history into a log, as a task of a time whose id ends with last.
 func putHistory(t testing.TB, log store.Log, at time.Time, last, name, phase string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(histories, name+".log"))
+	text, err := os.ReadFile(filepath.Join(histories, "v1", name+".log"))
 	require.NoError(t, err)
 	var records [][]byte
 	for line := range strings.Lines(string(text)) {
