@@ -53,16 +53,15 @@ func (h *Host) Cancel(ctx context.Context, id, reason string) (*Result, error) {
 const runnerLook = 100 * time.Millisecond
 
 // awaitRunner gives the process that runs a task the time to end it. One that stops, or dies, before it has heard
-// that it is to do so is not waited for.
+// that it is to do so is not waited for. One that is finding out what a write did takes as long as that takes.
 func (h *Host) awaitRunner(ctx context.Context, r *run) error {
-	patient, stop := context.WithTimeout(ctx, cancelGrace)
-	defer stop()
-	for r.state.Outcome() == nil {
+	for began := time.Now(); r.state.Outcome() == nil; {
 		running, err := h.running(ctx)
-		if err != nil || running[r.id] == 0 || patient.Err() != nil {
+		hangs := time.Since(began) > cancelGrace && !r.state.Seeking()
+		if err != nil || running[r.id] == 0 || hangs || ctx.Err() != nil {
 			return err
 		}
-		if err := h.awaitNews(patient, r); err != nil {
+		if err := h.awaitNews(ctx, r); err != nil {
 			return r.storeError(err)
 		}
 		if err := r.catchUp(ctx); err != nil {

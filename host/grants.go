@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/fetch"
 	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/plugins"
@@ -54,5 +55,5 @@ func clientFor(name string, grants []event.Grant) (*fetch.Client, error) {
 			own = append(own, fetch.Grant{Host: host, Private: g.Capability == GrantHTTPPrivate})
 		}
 	}
-	return fetch.New(own, fetch.Options{})
+	return fetch.New(own, fetch.Options{MaxResponse: abi.MaxFetchBodyBytes})
 }

@@ -143,10 +143,10 @@ func observed(events []*Event) string {
 func TestWriteNobodyCanTell(t *testing.T) {
 	for _, found := range []bool{true, false} {
 		s := newLedger(t, ledgertest.Options{Raw: true, Faults: []ledgertest.Fault{
-			{Trouble: "lose_request", Method: "POST"}, {Trouble: "inconclusive", Method: "GET", Count: 2},
+			{Trouble: "lose_request", Method: "POST"}, {Trouble: "inconclusive", Method: "GET", Count: 9},
 		}})
 		if found {
-			require.NoError(t, s.SetFaults(ledgertest.Fault{Trouble: "lose_reply", Method: "POST"}, ledgertest.Fault{Trouble: "inconclusive", Method: "GET", Count: 2}))
+			require.NoError(t, s.SetFaults(ledgertest.Fault{Trouble: "lose_reply", Method: "POST"}, ledgertest.Fault{Trouble: "inconclusive", Method: "GET", Count: 9}))
 		}
 		sub := ledgerTask(t, s)
 		sub.Config.Limits.ReconcileTries = 2

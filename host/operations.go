@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -77,13 +78,16 @@ func (c *toolCall) fetch(ctx context.Context, request []byte) ([]byte, abi.Code)
 		return nil, abi.CodeFailed
 	}
 	sum := sha256.Sum256(encoded)
-	op.State, op.Result, op.Received = event.OperationDone, "sha256:"+hex.EncodeToString(sum[:]), int64(len(out.Content()))
+	op.State, op.Result, op.Received = event.OperationDone, fmt.Sprintf("%d sha256:%s", out.Status, hex.EncodeToString(sum[:])), int64(len(out.Content()))
 	op.Sent = int64(max(len(r.Content()), 1))
-	if out.Error != nil {
+	switch {
+	case out.Error != nil:
 		op.State, op.Reason = event.OperationFailed, out.Error.Text
 		if !out.Error.Sent {
 			op.Sent = 0
 		}
+	case out.Status >= 400:
+		op.State, op.Reason = event.OperationFailed, fmt.Sprintf("answered %d", out.Status)
 	}
 	if !c.run.tell(ctx, core.OperationEnded{Step: c.step, Attempt: c.attempt, Operation: op}) && op.Write {
 		return nil, abi.CodeCanceled

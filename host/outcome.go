@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/axishost/axishost/host/internal/core"
 )
@@ -12,6 +14,20 @@ import (
 // ErrNotAwaited says that no step of a task waits for a person to find out whether it happened, or not the one that
 // was named.
 var ErrNotAwaited = errors.New("nobody is waited for to find out what a step did")
+
+// SeveralError says that several steps of a task wait for a person, so that one has to be named.
+type SeveralError struct {
+	Task  string
+	Steps []int64
+}
+
+func (e *SeveralError) Error() string {
+	var names []string
+	for _, step := range e.Steps {
+		names = append(names, strconv.FormatInt(step, 10))
+	}
+	return fmt.Sprintf("task %s: steps %s wait: say which with --step", e.Task, strings.Join(names, " and "))
+}
 
 // Outcome is what a person found out about a step that may have happened.
 type Outcome struct {
@@ -55,6 +71,6 @@ func onlyAwaited(id string, state *core.State) (int64, error) {
 	case 1:
 		return steps[0], nil
 	default:
-		return 0, fmt.Errorf("task %s: steps %v wait: say which", id, steps)
+		return 0, &SeveralError{id, steps}
 	}
 }

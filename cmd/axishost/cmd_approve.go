@@ -82,6 +82,8 @@ func (a *app) approve(ctx context.Context, f *approveFlags, name string) error {
 		switch {
 		case errors.Is(err, host.ErrNotAwaited):
 			return usage(fmt.Errorf("task %s does not wait for that; see what it waits for with %s", task.ID, a.tasksLine(task.ID, "show")))
+		case errors.As(err, new(*host.SeveralError)):
+			return usage(err)
 		case err != nil:
 			return err
 		case a.json:
@@ -102,5 +104,8 @@ func (a *app) approve(ctx context.Context, f *approveFlags, name string) error {
 // approveLine is the command line that decides what a step did, but for the outcome.
 func (a *app) approveLine(task string, step int64) string {
 	words := append([]string{a.anywhereProgram(), "approve"}, a.anywhereWords()...)
-	return shellLine(append(words, task, "--step", strconv.FormatInt(step, 10)))
+	if words = append(words, task); step != 0 {
+		words = append(words, "--step", strconv.FormatInt(step, 10))
+	}
+	return shellLine(words)
 }

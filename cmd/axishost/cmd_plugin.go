@@ -194,7 +194,12 @@ func (a *app) printInspection(i *plugins.Inspection, refusal error) {
 			row("", "%s", compactJSON(t.InputSchema))
 		}
 		row("needs", "%s", operations(m.Requires))
-		row("can use", "%s", operations(m.Optional))
+		if len(m.Optional) > 0 || len(m.Requires) == 0 {
+			row("can use", "%s", operations(m.Optional))
+		}
+		if len(m.Caps.HTTP) > 0 {
+			row("asks for", "http to %s (granted with --allow)", strings.Join(m.Caps.HTTP, ", "))
+		}
 		row("limits", "%d KiB of memory, %d KiB of output for each call", i.Limits().MemoryBytes>>10, i.Limits().OutputBytes>>10)
 	}
 	row("size", "%s", sizeOf(i))

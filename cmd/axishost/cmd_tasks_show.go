@@ -161,6 +161,10 @@ func (a *app) howToGoOn(task host.Summary) {
 		fmt.Fprintf(a.err, "the task is being run by process %d; follow it with: %s\n", task.Process, a.followLine(task.ID))
 		return
 	}
+	if task.Phase == "awaiting_outcome" {
+		fmt.Fprintf(a.err, "the task waits for a person to find out what a step did: %s --outcome found|absent\n", a.approveLine(task.ID, 0))
+		return
+	}
 	fmt.Fprintln(a.err, "the task has not ended, and no process runs it; go on with: "+a.resumeLine(&modelFlags{}, task.ID))
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -16,10 +17,27 @@ type proofFlags struct {
 
 func (p *proofFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.schema, "schema", "", "the answer must be JSON that fits the JSON Schema in `file`")
-	cmd.Flags().StringVar(&p.match, "match", "", "the answer must match this regular `expression` (RE2)")
-	cmd.Flags().StringVar(&p.equals, "equals", "", "the answer must be this `text`")
+	cmd.Flags().Var((*someText)(&p.match), "match", "the answer must match this regular `expression` (RE2)")
+	cmd.Flags().Var((*someText)(&p.equals), "equals", "the answer must be this `text`")
 	_ = cmd.MarkFlagFilename("schema", "json")
 	completeNothing(cmd, "match", "equals")
+}
+
+// someText is a value that must not be empty: an unset variable of a script would switch the proof off.
+type someText string
+
+func (t *someText) String() string { return string(*t) }
+
+// Type implements pflag.Value.
+func (t *someText) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (t *someText) Set(value string) error {
+	if strings.TrimSpace(value) == "" {
+		return errors.New("it is empty: leave it out, or say what the answer must be")
+	}
+	*t = someText(value)
+	return nil
 }
 
 // words are the flags as they were given.

@@ -36,10 +36,11 @@ func operation(p *event.HostOperation) string {
 	case event.OperationBegun:
 		return text + " is about to be sent"
 	case event.OperationDone:
-		return fmt.Sprintf("%s answered, %d bytes", text, p.Received)
+		status, _, _ := strings.Cut(p.Result, " ")
+		return fmt.Sprintf("%s answered %s, %d bytes", text, show(status), p.Received)
 	}
 	text += " failed: " + show(p.Reason)
-	if p.Sent == 0 {
+	if p.Sent == 0 && !strings.Contains(p.Reason, "nothing was sent") {
 		return text + "; nothing was sent"
 	}
 	return text

@@ -168,6 +168,8 @@ func (d *draft) claimStep(step *task.Step, claim uint64) {
 		d.emitStep(step.ID, step.Attempt, &event.RetryScheduled{At: d.now}, claim)
 	case step.State == task.Reconciling && step.Probing:
 		d.startProbe(step, step.Tries, claim)
+	case step.State == task.AwaitingOutcome && d.s.reconciles(step):
+		d.startProbe(step, step.Tries+1, claim)
 	}
 }
 

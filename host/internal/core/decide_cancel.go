@@ -77,7 +77,7 @@ func (d *draft) toolCancelled(in ToolCancelled) error {
 // acknowledge says that a call no longer runs. One that may have changed the world is looked for before the task ends;
 // any other has changed nothing, or nothing that a repetition would not have changed.
 func (d *draft) acknowledge(step *task.Step, cause uint64) {
-	unsure := d.s.mayHaveHappened(step)
+	unsure := d.s.mayHaveHappened(step) || (d.s.repeatable(step) && step.Operations > 0)
 	e := d.emitStep(step.ID, step.Attempt, &event.CancelAcknowledged{NothingHappened: !unsure}, cause)
 	if unsure {
 		d.probe(step, e.Seq)
@@ -92,6 +92,8 @@ func (d *draft) takeOverCancelled(claim uint64) error {
 			d.acknowledge(step, claim)
 		case step.State == task.Reconciling && step.Probing:
 			d.startProbe(step, step.Tries, claim)
+		case step.State == task.AwaitingOutcome && d.s.reconciles(step):
+			d.startProbe(step, step.Tries+1, claim)
 		}
 	}
 	return d.endCancelled(d.s.cancel, d.s.cancelSeq)

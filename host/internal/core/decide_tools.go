@@ -1,6 +1,8 @@
 package core
 
 import (
+	"fmt"
+
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/event"
@@ -93,7 +95,10 @@ func (s *State) unknown(outcome event.Payload) bool { return outcome.Type() == e
 func (s *State) outcomeOf(step *task.Step, in ToolFinished) event.Payload {
 	out := in.Output
 	switch lost := in.Fault != "" || out.Status == abi.ToolUnknown; {
-	case lost && s.mayHaveHappened(step):
+	case lost && s.repeatable(step) && step.Operations > 0 && step.Attempt <= s.config.Limits.ToolRetries:
+		// Not known either, and no matter: it is made again, under the same operation id.
+		return &event.ToolFailed{Class: string(abi.ClassTransient), Reason: in.Fault + out.Result}
+	case lost && (s.mayHaveHappened(step) || (s.repeatable(step) && step.Operations > 0)):
 		unknown := &event.ToolUnknown{Class: in.Class, Reason: in.Fault, Operations: step.Operations}
 		if in.Fault == "" {
 			unknown.Class, unknown.Reason = event.ClassLost, out.Result
@@ -112,7 +117,11 @@ func (s *State) outcomeOf(step *task.Step, in ToolFinished) event.Payload {
 	if class == "" {
 		class = abi.ClassPermanent
 	}
-	return &event.ToolFailed{Class: string(class), Reason: out.Result, Tokens: in.Tokens}
+	failed := &event.ToolFailed{Class: string(class), Reason: out.Result, Tokens: in.Tokens}
+	if out.RetryAfterMillis > s.config.Limits.RetryMax {
+		failed.Reason += fmt.Sprintf(" (it asks to wait %d s, more than limits.retry_max_ms allows)", out.RetryAfterMillis/1000)
+	}
+	return failed
 }
 
 // unexpected gives a result, and how it is not what the tool's contract promises, for the model. What changed something
@@ -130,6 +139,12 @@ func (s *State) mayHaveHappened(step *task.Step) bool {
 	return s.writes(step) && step.Operations > 0
 }
 
+// repeatable tells whether a step's tool changes the world, and may do so again under the same operation id.
+func (s *State) repeatable(step *task.Step) bool {
+	spec := s.tool(step.Request.Tool)
+	return spec != nil && spec.Effect == string(abi.EffectIdempotent)
+}
+
 // writes tells whether each run of a step's tool changes the world.
 func (s *State) writes(step *task.Step) bool {
 	spec := s.tool(step.Request.Tool)
@@ -140,7 +155,10 @@ func (s *State) writes(step *task.Step) bool {
 // only retry layer of tools.
 func (d *draft) retry(step *task.Step, failed *event.ToolFailed, in ToolFinished, cause uint64) bool {
 	class := abi.FailureClass(failed.Class)
-	passing := class == abi.ClassRateLimited || (class == abi.ClassTransient && !d.s.mayHaveHappened(step))
+	passing := class == abi.ClassTransient && !d.s.mayHaveHappened(step)
+	if class == abi.ClassRateLimited { // what was told to wait did not happen; but something else of the call may have
+		passing = !d.s.writes(step) || step.Landed == 0
+	}
 	wait, ok := d.s.config.Limits.backoff(step.Attempt-1, d.s.config.Limits.ToolRetries, in.Output.RetryAfterMillis*1000, in.Jitter)
 	if failed.Fault || !passing || !ok {
 		return false

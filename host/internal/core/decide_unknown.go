@@ -14,11 +14,17 @@ import (
 
 // probe asks the tool of a step for the first time; a person where the tool has no way to tell.
 func (d *draft) probe(step *task.Step, cause uint64) {
-	if spec := d.s.tool(step.Request.Tool); spec == nil || !spec.Reconcile {
+	if !d.s.reconciles(step) {
 		d.emitStep(step.ID, step.Attempt, &event.ReconcileInconclusive{Reason: "the tool has no reconcile: it cannot tell"}, cause)
 		return
 	}
 	d.startProbe(step, 1, cause)
+}
+
+// reconciles tells whether the tool of a step can say what became of a call.
+func (s *State) reconciles(step *task.Step) bool {
+	spec := s.tool(step.Request.Tool)
+	return spec != nil && spec.Reconcile
 }
 
 func (d *draft) startProbe(step *task.Step, try int64, cause uint64) {

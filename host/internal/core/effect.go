@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/event"
@@ -152,6 +153,11 @@ func (s *State) waits(i int) bool {
 		return running(s.steps) < s.config.Limits.ParallelTools && !s.held(s.plan, s.steps, i)
 	}
 	return step.State == task.Reconciling
+}
+
+// Seeking tells whether it is being found out what a call did.
+func (s *State) Seeking() bool {
+	return slices.ContainsFunc(s.steps, func(step task.Step) bool { return step.State == task.Reconciling })
 }
 
 // Awaited gives the steps whose outcome a person has to find out.

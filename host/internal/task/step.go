@@ -77,7 +77,10 @@ var transitions = map[State]map[event.Type]State{
 		event.TypeReconcileInconclusive: Reconciling, // or awaiting_outcome
 		event.TypeReconcileStarted:      Reconciling, event.TypeHostOperation: Reconciling,
 	},
-	AwaitingOutcome: {event.TypeOperationFound: Observing, event.TypeOperationAbsent: Ready},
+	AwaitingOutcome: {
+		event.TypeOperationFound: Observing, event.TypeOperationAbsent: Ready,
+		event.TypeReconcileStarted: Reconciling, // whoever takes the task over asks the tool once more
+	},
 	Failed: {
 		event.TypeRetryScheduled: Ready, event.TypeObservationRecorded: Closed, event.TypeStepCancelled: Cancelled,
 	},
@@ -115,6 +118,8 @@ type Step struct {
 	Due int64
 	// Operations counts the outbound operations of the attempt that may change something and had begun.
 	Operations int64
+	// Landed counts those of them that were answered as done.
+	Landed int64
 	// Tries counts the probes since the outcome became unknown; Probing tells that one is under way.
 	Tries   int64
 	Probing bool
@@ -168,7 +173,7 @@ func (s *Step) Apply(e *event.Event) error {
 	case *event.ToolRequested:
 		s.ID, s.Request, s.Args = e.Step, *p, e.Args
 	case *event.ToolStarted:
-		s.Started, s.Attempt, s.Due, s.Operations = e.Seq, e.Attempt, 0, 0
+		s.Started, s.Attempt, s.Due, s.Operations, s.Landed = e.Seq, e.Attempt, 0, 0, 0
 		s.Fault, s.Class = "", ""
 	case *event.RetryScheduled:
 		s.Due = p.At
@@ -189,6 +194,8 @@ func (s *Step) count(p *event.HostOperation) {
 	case !p.Write || s.State != Executing:
 	case p.State == event.OperationBegun:
 		s.Operations++
+	case p.State == event.OperationDone:
+		s.Landed++
 	case p.State == event.OperationFailed && p.Sent == 0:
 		s.Operations--
 	}
