@@ -3,13 +3,11 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/core"
 	"github.com/axishost/axishost/host/internal/event"
-	"github.com/axishost/axishost/plugins"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -50,19 +48,6 @@ func compileContracts(m *abi.Manifest, into map[string]*contract) (reasons []str
 	return reasons
 }
 
-// contracts compiles the contracts of plugins' tools, by tool name. The error joins a *plugins.RefusedError of each
-// plugin that has bad ones.
-func contracts(inspections []*plugins.Inspection) (map[string]*contract, error) {
-	all := map[string]*contract{}
-	var errs []error
-	for _, i := range inspections {
-		if reasons := compileContracts(i.Manifest, all); len(reasons) > 0 {
-			errs = append(errs, i.Refuse(plugins.RefusedFormat, reasons...))
-		}
-	}
-	return all, errors.Join(errs...)
-}
-
 // judgement is what the contracts of tools say of the calls of a reply, by their place: misfits are arguments that do
 // not fit, unmet preconditions that do not hold.
 type judgement struct{ misfits, unmet map[int]string }
@@ -71,7 +56,7 @@ type judgement struct{ misfits, unmet map[int]string }
 func (r *run) judgeCalls(ctx context.Context, calls []event.ToolCall, answers []event.Answer) judgement {
 	j := judgement{map[int]string{}, map[int]string{}}
 	for i, c := range calls {
-		k := r.plugins.contracts[c.Name]
+		k := r.plugins.contract(c.Name)
 		if k == nil {
 			continue
 		}
@@ -99,7 +84,7 @@ func (r *run) unmet(ctx context.Context, k *contract, tool, arguments string) st
 
 // unexpected says how a result is not what the contract promises; empty where it is.
 func (r *run) unexpected(ctx context.Context, tool, arguments, result string) string {
-	k := r.plugins.contracts[tool]
+	k := r.plugins.contract(tool)
 	if k == nil {
 		return ""
 	}

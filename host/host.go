@@ -71,6 +71,8 @@ type Host struct {
 	worker string
 	now    func() time.Time
 	jitter func() int64
+	// sharing has the plugins of the tasks that run now.
+	sharing *sharing
 }
 
 // Open makes a host.
@@ -87,6 +89,8 @@ func Open(opts Options) (*Host, error) {
 		worker: fmt.Sprintf("%s:%d", name, os.Getpid()),
 		now:    time.Now,
 		jitter: func() int64 { return rand.Int64N(65536) },
+
+		sharing: newSharing(),
 	}, nil
 }
 

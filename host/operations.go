@@ -33,7 +33,7 @@ type toolCall struct {
 
 // operations are what the guest of a call may have the host do. What may change something outside is in the log before
 // it is done, so that a crash shows that it may have happened.
-func (r *run) operations(p *plugins.Plugin, tool string, step, attempt int64) plugins.Operations {
+func (r *run) operations(p *sharedPlugin, tool string, step, attempt int64) plugins.Operations {
 	c := &toolCall{run: r, plugin: p.Manifest().Name, tool: tool, step: step, attempt: attempt, client: r.plugins.clients[p]}
 	for _, t := range p.Manifest().Tools {
 		if t.Name == tool {

@@ -23,19 +23,51 @@ func (e *PluginSetError) Error() string { return e.Reason }
 
 // loaded are the plugins of one task.
 type loaded struct {
-	recipe    *plugins.Plugin
-	byTool    map[string]*plugins.Plugin
-	contracts map[string]*contract // by tool
-	all       []*plugins.Plugin
-	goal      *goal
+	recipe *sharedPlugin
+	byTool map[string]*sharedPlugin
+	all    []*sharedPlugin
+	goal   *goal
 	// clients send the requests of plugins, to the hosts that each was granted.
-	clients map[*plugins.Plugin]*fetch.Client
+	clients map[*sharedPlugin]*fetch.Client
+	sharing *sharing
 }
 
 func (l *loaded) close() {
 	for _, p := range l.all {
-		_ = p.Close()
+		l.sharing.leave(p)
 	}
+}
+
+// contract is what the calls of a tool keep to; nil where no plugin has it.
+func (l *loaded) contract(tool string) *contract {
+	if p := l.byTool[tool]; p != nil {
+		return p.contracts[tool]
+	}
+	return nil
+}
+
+// wanted is a plugin that a task is to be loaded with.
+type wanted struct {
+	name, digest string
+	recipe       bool
+	// inspect gives its module, where it is not loaded already.
+	inspect func(ctx context.Context) (*plugins.Inspection, error)
+}
+
+// given are the plugins that a caller has.
+func given(recipe *plugins.Inspection, tools []*plugins.Inspection) []wanted {
+	var all []wanted
+	add := func(i *plugins.Inspection) {
+		inspect := func(context.Context) (*plugins.Inspection, error) { return i, nil }
+		all = append(all, wanted{name: i.Manifest.Name, digest: i.Digest, recipe: i == recipe, inspect: inspect})
+	}
+	if recipe != nil {
+		add(recipe)
+	}
+	for _, i := range tools {
+		add(i)
+	}
+	return all
 }
 
 // pin checks that the plugins go together, and gives what the task pins of them: the recipe, and all that
@@ -90,45 +122,30 @@ func describe(i *plugins.Inspection) event.Plugin {
 	return p
 }
 
-// load checks what the plugins are configured with, and compiles them, beside each other.
-func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*plugins.Inspection, grants []event.Grant, config *Config) (*loaded, error) {
-	inspections := tools
-	if recipe != nil {
-		inspections = append([]*plugins.Inspection{recipe}, tools...)
-	}
-	agreed, err := contracts(inspections)
-	if err != nil {
-		return nil, err
-	}
+// load loads the plugins of a task beside each other: it checks what they are configured with, and compiles what no
+// other task of this host has.
+func (h *Host) load(ctx context.Context, all []wanted, grants []event.Grant, config *Config) (*loaded, error) {
 	goal, err := newGoal(config.Goal)
 	if err != nil {
 		return nil, err
 	}
-	compiled := make([]*plugins.Plugin, len(inspections))
-	errs := make([]error, len(inspections))
+	taken := make([]*sharedPlugin, len(all))
+	errs := make([]error, len(all))
 	var wg sync.WaitGroup
-	for n, i := range inspections {
-		object, where := config.Tools[i.Manifest.Name], "tools."+i.Manifest.Name
-		if i == recipe {
-			object, where = config.Recipe, "recipe"
-		}
-		opts := h.pluginOptions(object, config)
-		if errs[n] = checkConfig(i, opts.Config, where); errs[n] != nil {
-			continue
-		}
-		wg.Go(func() { compiled[n], errs[n] = plugins.Load(ctx, i, opts) })
+	for n, w := range all {
+		wg.Go(func() { taken[n], errs[n] = h.take(ctx, w, config) })
 	}
 	wg.Wait()
-	l := &loaded{byTool: map[string]*plugins.Plugin{}, contracts: agreed, goal: goal, clients: map[*plugins.Plugin]*fetch.Client{}}
-	for n, p := range compiled {
-		if p == nil {
+	l := &loaded{byTool: map[string]*sharedPlugin{}, goal: goal, clients: map[*sharedPlugin]*fetch.Client{}, sharing: h.sharing}
+	for n, p := range taken {
+		if errs[n] != nil {
 			continue
 		}
 		l.all = append(l.all, p)
 		client, err := clientFor(p.Manifest().Name, grants)
 		errs = append(errs, err)
 		l.clients[p] = client
-		if inspections[n] == recipe {
+		if all[n].recipe {
 			l.recipe = p
 		}
 		for _, t := range p.Manifest().Tools {
@@ -140,6 +157,34 @@ func (h *Host) load(ctx context.Context, recipe *plugins.Inspection, tools []*pl
 		return nil, err
 	}
 	return l, nil
+}
+
+// take gives one plugin of a task.
+func (h *Host) take(ctx context.Context, w wanted, config *Config) (*sharedPlugin, error) {
+	object, where := config.Tools[w.name], "tools."+w.name
+	if w.recipe {
+		object, where = config.Recipe, "recipe"
+	}
+	opts := h.pluginOptions(object, config)
+	key := shareKey{
+		digest: w.digest, config: string(opts.Config), memory: opts.MemoryBytes, output: opts.OutputBytes,
+		hook: opts.HookTimeout, tool: opts.ToolTimeout,
+	}
+	return h.sharing.take(ctx, key, func(s *sharedPlugin) error {
+		i, err := w.inspect(ctx)
+		if err != nil {
+			return err
+		}
+		s.contracts = map[string]*contract{}
+		if reasons := compileContracts(i.Manifest, s.contracts); len(reasons) > 0 {
+			return i.Refuse(plugins.RefusedFormat, reasons...)
+		}
+		if err := checkConfig(i, opts.Config, where); err != nil {
+			return err
+		}
+		s.Plugin, err = plugins.Load(ctx, i, opts)
+		return err
+	})
 }
 
 // configuredOnly refuses a configuration for plugins that are not given: a misspelt name would leave the right

@@ -34,7 +34,7 @@ func (h *Host) Run(ctx context.Context, sub Submission) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.load(ctx, sub.Recipe, sub.Tools, created.Grants, &sub.Config)
+	l, err := h.load(ctx, given(sub.Recipe, sub.Tools), created.Grants, &sub.Config)
 	switch {
 	case len(rejections(err)) > 0 && ctx.Err() == nil:
 		return h.Reject(ctx, sub, err)
@@ -170,11 +170,7 @@ func resumable(ctx context.Context, id string, state *core.State) *Result {
 
 // loadPinned loads the plugins that a task pinned.
 func (h *Host) loadPinned(ctx context.Context, id string, state *core.State) (*loaded, error) {
-	recipe, tools, err := h.pinned(ctx, id, state.Created())
-	if err != nil {
-		return nil, err
-	}
-	return h.load(ctx, recipe, tools, state.Created().Grants, state.Config())
+	return h.load(ctx, h.pinned(id, state.Created()), state.Created().Grants, state.Config())
 }
 
 // fold rebuilds a task's state from its events.
@@ -189,50 +185,46 @@ func (h *Host) fold(ctx context.Context, id string) (*core.State, error) {
 	return state, err
 }
 
-// pinned gets the modules of a task back.
-func (h *Host) pinned(ctx context.Context, id string, created *event.TaskCreated) (*plugins.Inspection, []*plugins.Inspection, error) {
-	fetch := func(p *event.Plugin) (*plugins.Inspection, error) {
-		b, err := h.opts.Log.Blob(ctx, id, p.Digest)
-		if errors.Is(err, store.ErrNotFound) {
-			if _, gone := h.opts.Log.Head(ctx, id); errors.Is(gone, store.ErrNotFound) {
-				return nil, fmt.Errorf("task %s: %w", id, ErrDeleted)
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("module of plugin %q of task %s: %w", p.Name, id, err)
-		}
-		i, err := plugins.Inspect(b)
-		var refused *plugins.RefusedError
-		switch {
-		case i.Digest != p.Digest:
-			return nil, fmt.Errorf("module of plugin %q of task %s is damaged: its digest is %s, not %s", p.Name, id, i.Digest, p.Digest)
-		case errors.As(err, &refused): // by a host that took it once: what it is called is known
-			own := *refused
-			own.Name, own.Plugin = p.Name, fmt.Sprintf("%q %s", p.Name, p.Version)
-			return nil, &own
-		}
-		return i, err
+// pinned are the plugins that a task pinned.
+func (h *Host) pinned(id string, created *event.TaskCreated) []wanted {
+	var all []wanted
+	add := func(p *event.Plugin, recipe bool) {
+		inspect := func(ctx context.Context) (*plugins.Inspection, error) { return h.pinnedModule(ctx, id, p) }
+		all = append(all, wanted{name: p.Name, digest: p.Digest, recipe: recipe, inspect: inspect})
 	}
-	var recipe *plugins.Inspection
-	var err error
 	if created.Recipe != nil {
-		if recipe, err = fetch(created.Recipe); err != nil {
-			return nil, nil, err
-		}
+		add(created.Recipe, true)
 	}
-	var tools []*plugins.Inspection
 	for i := range created.Tools {
-		p := &created.Tools[i]
-		if recipe != nil && p.Digest == recipe.Digest {
-			continue // a plugin of kind both
+		if p := &created.Tools[i]; created.Recipe == nil || p.Digest != created.Recipe.Digest { // else it is of kind both
+			add(p, false)
 		}
-		tool, err := fetch(p)
-		if err != nil {
-			return nil, nil, err
-		}
-		tools = append(tools, tool)
 	}
-	return recipe, tools, nil
+	return all
+}
+
+// pinnedModule gets a module of a task back.
+func (h *Host) pinnedModule(ctx context.Context, id string, p *event.Plugin) (*plugins.Inspection, error) {
+	b, err := h.opts.Log.Blob(ctx, id, p.Digest)
+	if errors.Is(err, store.ErrNotFound) {
+		if _, gone := h.opts.Log.Head(ctx, id); errors.Is(gone, store.ErrNotFound) {
+			return nil, fmt.Errorf("task %s: %w", id, ErrDeleted)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("module of plugin %q of task %s: %w", p.Name, id, err)
+	}
+	i, err := plugins.Inspect(b)
+	var refused *plugins.RefusedError
+	switch {
+	case i.Digest != p.Digest:
+		return nil, fmt.Errorf("module of plugin %q of task %s is damaged: its digest is %s, not %s", p.Name, id, i.Digest, p.Digest)
+	case errors.As(err, &refused): // by a host that took it once: what it is called is known
+		own := *refused
+		own.Name, own.Plugin = p.Name, fmt.Sprintf("%q %s", p.Name, p.Version)
+		return nil, &own
+	}
+	return i, err
 }
 
 func result(id string, s *core.State) *Result {
