@@ -135,10 +135,14 @@ func (r *run) count(m *event.Message) int64 {
 
 // request renders the prompt, or, for a compaction, the part that is to be summed up and the question.
 func (r *run) request(e core.CallModel) model.Request {
-	req := model.Request{Ordinal: int(e.Ordinal)}
-	for _, m := range r.state.Prompt(e.Compaction) {
+	prompt := r.state.Prompt(e.Compaction)
+	req := model.Request{Ordinal: int(e.Ordinal), Messages: make([]model.Message, 0, len(prompt))}
+	for _, m := range prompt {
 		out := model.Message{
 			Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, Name: m.Name, ToolCallID: m.ToolCallID,
+		}
+		if len(m.ToolCalls) > 0 {
+			out.ToolCalls = make([]model.ToolCall, 0, len(m.ToolCalls))
 		}
 		for _, c := range m.ToolCalls {
 			c.Name, c.Arguments = sendableName(c.Name), sendable(c.Arguments)
@@ -173,10 +177,11 @@ func sendableName(name string) string {
 }
 
 // sendable gives arguments that can be sent back: endpoints answer a history with something else than a JSON
-// object in it with an error each time. The model still sees what it wrote.
+// object in it with an error each time. The model still sees what it wrote. It is asked of every call with every
+// request, and so decodes nothing.
 func sendable(arguments string) string {
-	var object map[string]json.RawMessage
-	if arguments == "" || (json.Unmarshal([]byte(arguments), &object) == nil && object != nil) {
+	begin := strings.TrimLeft(arguments, " \t\r\n")
+	if arguments == "" || (strings.HasPrefix(begin, "{") && json.Valid([]byte(begin))) {
 		return arguments
 	}
 	b, _ := json.Marshal(map[string]string{"malformed_arguments": arguments}) // strings alone

@@ -23,11 +23,15 @@ type news struct {
 	err  error
 }
 
-// follow tells the loop of each commit to its task, its own included, until ctx ends: another process may
-// append to the task too, to cancel it.
+// follow tells the loop of each commit to its task but its own, until ctx ends: another process may append to the task
+// too, to cancel it.
 func (r *run) follow(ctx context.Context, after uint64) {
 	for {
 		last, err := r.h.opts.Log.Watch(ctx, r.id, after)
+		if err == nil && last <= r.own.Load() {
+			after = last
+			continue
+		}
 		select {
 		case r.news <- news{last, err}:
 		case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/axishost/axishost/host/internal/core"
 	"github.com/axishost/axishost/host/internal/event"
@@ -28,6 +29,9 @@ type run struct {
 	news    chan news            // of the log
 	asks    chan ask             // of calls under way
 	fence   uint64               // of this run's own claim
+	index   []byte               // the task's entry in lists, once it is known
+	// own is up to where the log is known to the loop, or will be when the commit under way is done: such news is none.
+	own atomic.Uint64
 	// onlooker tells that this is no run: it has claimed nothing that could be taken from it.
 	onlooker bool
 	// endpoint is the address of the endpoint that failed last: for the error, never for the log.
@@ -175,7 +179,11 @@ func (r *run) feed(ctx context.Context, in core.Input) error {
 		if err != nil {
 			return err
 		}
+		r.own.Store(r.state.Seq() + uint64(len(events)))
 		err = r.h.opts.Log.Commit(ctx, commit)
+		if err != nil {
+			r.own.Store(0) // before the log is read: what is appended from then on is news
+		}
 		switch {
 		case err == nil:
 			r.blobs = nil

@@ -26,6 +26,10 @@ type listed struct {
 
 // listing is the task's entry in lists, as it will be after events: what the log keeps of it, and the label.
 func (r *run) listing(events []*event.Event) (index []byte, label string, err error) {
+	label = string(core.PhaseAfter(r.state, events))
+	if r.index != nil {
+		return r.index, label, nil
+	}
 	created, at := r.state.Created(), r.state.CreatedAt()
 	if i := slices.IndexFunc(events, func(e *event.Event) bool { return e.Payload.Type() == event.TypeTaskCreated }); i >= 0 {
 		created, at = events[i].Payload.(*event.TaskCreated), events[i].Time
@@ -34,8 +38,8 @@ func (r *run) listing(events []*event.Event) (index []byte, label string, err er
 	if created.Recipe != nil {
 		l.Recipe = created.Recipe.Name
 	}
-	index, err = cbor.Marshal(l)
-	return index, string(core.PhaseAfter(r.state, events)), err
+	r.index, err = cbor.Marshal(l)
+	return r.index, label, err
 }
 
 // cut keeps the first maxListed bytes of a text, and marks that there was more.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,12 +37,14 @@ func benchTasks(b *testing.B, tasks int) {
 	require.NoError(b, err)
 	sub := trivialTask(b, benchSteps)
 	require.NoError(b, runSteps(b.Context(), h, sub)) // compiles the tool
-	var ours, engines time.Duration
+	var ours, engines, busy time.Duration
 	events.Store(0)
 	steps := 0
 	for b.Loop() {
 		log.take()
+		before := cpuTime(b)
 		ours += beside(tasks, func(int) { noError(b, runSteps(b.Context(), h, sub)) })
+		busy += cpuTime(b) - before
 		steps += tasks * benchSteps
 		rounds := log.take()
 		engines += beside(len(rounds), func(i int) { noError(b, commitBare(engine, rounds[i])) })
@@ -51,9 +53,10 @@ func benchTasks(b *testing.B, tasks int) {
 	perCall := wasmCost(b, sub.Tools[0])
 	b.ReportMetric(float64(events.Load())/ours.Seconds(), "events/s")
 	b.ReportMetric(float64(steps)/ours.Seconds(), "steps/s")
+	b.ReportMetric(float64(busy.Microseconds())/float64(steps), "cpu-µs/step")
 	b.ReportMetric(float64(events.Load())/engines.Seconds(), "engine-events/s")
 	b.ReportMetric(engines.Seconds()/ours.Seconds(), "engine-share")
-	b.ReportMetric(perCall.Seconds()*float64(steps)/(ours.Seconds()*float64(runtime.GOMAXPROCS(0))), "wasm-share")
+	b.ReportMetric(perCall.Seconds()*float64(steps)/busy.Seconds(), "wasm-share")
 }
 
 // noError is for goroutines other than the test's own.
@@ -74,18 +77,25 @@ func beside(n int, run func(int)) time.Duration {
 	return time.Since(start)
 }
 
-// wasmCost is what a call of the tool takes of one core, by itself: an instance of its own, and the call.
+// cpuTime is what this process has had of the processors so far: what others on the machine do not change much.
+func cpuTime(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// wasmCost is what a call of the tool takes of the processors, by itself: an instance of its own, and the call.
 func wasmCost(b *testing.B, tool *plugins.Inspection) time.Duration {
 	p, err := plugins.Load(b.Context(), tool, plugins.Options{})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, p.Close()) }()
 	const calls = 2000
-	start := time.Now()
+	before := cpuTime(b)
 	for range calls {
 		_, err := p.CallTool(b.Context(), abi.ToolInput{Tool: "act", Arguments: json.RawMessage(`{"n":1}`)}, nil)
 		require.NoError(b, err)
 	}
-	return time.Since(start) / calls
+	return (cpuTime(b) - before) / calls
 }
 
 // keepingLog keeps what was appended, by task.
