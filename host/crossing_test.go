@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/axishost/axishost/host/internal/core"
 	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/ledgertest"
 	"github.com/axishost/axishost/host/model"
 	"github.com/axishost/axishost/store"
 	"github.com/stretchr/testify/assert"
@@ -258,4 +260,41 @@ func TestFollowOfADeletedTask(t *testing.T) {
 		return nil
 	}
 	require.EqualError(t, h.Follow(t.Context(), id, 0, each), "enough")
+}
+
+// askingLog has a task cancelled as the first event of a type is about to be stored.
+type askingLog struct {
+	store.Log
+	at   event.Type
+	once sync.Once
+	ask  func(task string)
+}
+
+func (l *askingLog) Commit(ctx context.Context, c store.Commit) error {
+	a := c.Appends[0]
+	for i, data := range a.Records {
+		if e, err := event.Decode(a.Task, a.Expected+uint64(i)+1, data); err == nil && e.Payload.Type() == l.at {
+			l.once.Do(func() { l.ask(a.Task) })
+		}
+	}
+	return l.Log.Commit(ctx, c)
+}
+
+// TestCancelCrossesAnOperation: the request to cancel comes as the intent of a write is to be stored. The intent is then
+// not stored, though the log has grown, and nothing is written.
+func TestCancelCrossesAnOperation(t *testing.T) {
+	s := newLedger(t, ledgertest.Options{Raw: true})
+	log := newLog(t)
+	crossed := &askingLog{Log: log, at: event.TypeHostOperation, ask: func(task string) {
+		h := shared(t, log, nil, nil)
+		state, err := h.fold(context.Background(), task)
+		assert.NoError(t, err)
+		assert.NoError(t, newRun(h, task, "fake", state, nil).feed(context.Background(), core.CancelRequested{Reason: "no longer needed"}))
+	}}
+	h := shared(t, crossed, nil, &fakeModel{replies: []any{appends("cash", 7), says("done")}})
+	r, err := h.Run(t.Context(), ledgerTask(t, s))
+	require.NoError(t, err)
+	require.Equal(t, "cancelled", r.Phase)
+	require.Zero(t, s.Stats().Posts)
+	require.Zero(t, count(history(t, h, r.Task), event.TypeHostOperation))
 }

@@ -68,11 +68,11 @@ func (r *run) loop(ctx context.Context) (*Result, error) {
 				return result(r.id, r.state), interrupted(ctx, err)
 			}
 		case a := <-r.asks:
-			before := r.state.Seq()
-			if err := r.feed(ctx, a.input); err != nil {
+			kept, err := r.keep(ctx, a.input)
+			if err != nil {
 				return result(r.id, r.state), interrupted(ctx, err)
 			}
-			a.kept <- r.state.Seq() > before && r.state.Outcome() == nil
+			a.kept <- kept && r.state.Outcome() == nil
 		case f := <-r.results:
 			delete(r.begun, f.effect)
 			if f.input == nil { // cut off, with ctx
@@ -167,17 +167,24 @@ func (r *run) tell(ctx context.Context, in core.Input) bool {
 	}
 }
 
-// feed makes the events that an input leads to durable, and only then evolves the state. Where another process
-// appended to the task first, it decides again by what the task is now.
+// feed is keep for what may as well lead to nothing.
 func (r *run) feed(ctx context.Context, in core.Input) error {
+	_, err := r.keep(ctx, in)
+	return err
+}
+
+// keep makes the events that an input leads to durable, and only then evolves the state. Where another process appended
+// to the task first, it decides again by what the task is now. It tells whether anything of the input itself was kept:
+// that the log has grown does not say so.
+func (r *run) keep(ctx context.Context, in core.Input) (kept bool, err error) {
 	for {
 		events, err := core.Decide(r.state, r.h.now().UnixMicro(), in)
 		if err != nil || len(events) == 0 {
-			return err
+			return false, err
 		}
 		commit, err := r.commit(events)
 		if err != nil {
-			return err
+			return false, err
 		}
 		r.own.Store(r.state.Seq() + uint64(len(events)))
 		err = r.h.opts.Log.Commit(ctx, commit)
@@ -187,12 +194,12 @@ func (r *run) feed(ctx context.Context, in core.Input) error {
 		switch {
 		case err == nil:
 			r.blobs = nil
-			return r.evolve(events)
+			return true, r.evolve(events)
 		case !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrFenced):
-			return r.storeError(err)
+			return false, r.storeError(err)
 		}
 		if ended, err := r.overtaken(ctx, err); ended || err != nil {
-			return err
+			return false, err
 		}
 	}
 }
