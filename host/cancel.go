@@ -41,12 +41,23 @@ func (h *Host) Cancel(ctx context.Context, id, reason string) (*Result, error) {
 		return nil, interrupted(ctx, err)
 	}
 	if state.Outcome() == nil {
-		err = r.feed(ctx, core.Claimed{Worker: h.worker, Fence: state.Fence() + 1})
+		err = h.claimToEnd(ctx, r)
 	}
 	if err == nil && state.Outcome() == nil {
 		return h.Resume(ctx, id) // its worker died in the middle of a write: nothing begins but the search for that
 	}
 	return result(id, state), interrupted(ctx, err)
+}
+
+// claimToEnd claims a cancelled task, again where another process came first and has not ended it.
+func (h *Host) claimToEnd(ctx context.Context, r *run) error {
+	for {
+		fence := r.state.Fence() + 1
+		err := r.feed(ctx, core.Claimed{Worker: h.worker, Fence: fence})
+		if err == nil || r.state.Fence() < fence || r.state.Outcome() != nil {
+			return err
+		}
+	}
 }
 
 // runnerLook is how often it is looked whether the process that runs a task is there still.

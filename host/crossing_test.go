@@ -81,6 +81,31 @@ func TestCancelCrossesAClaim(t *testing.T) {
 	requireCancelled(t, shared(t, log, nil, nil), id)
 }
 
+// TestClaimsOfACancelledTaskCross: another process claims a cancelled task just as the canceller does.
+func TestClaimsOfACancelledTaskCross(t *testing.T) {
+	log := newLog(t)
+	id := executing(t, log)
+	claims := 0
+	crossed := &askingLog{Log: log, at: event.TypeClaimed, ask: func(task string) {
+		h := shared(t, log, nil, nil)
+		state, err := h.fold(context.Background(), task)
+		assert.NoError(t, err)
+		claims++
+		claim := store.Append{Task: task, Expected: state.Seq(), Fence: state.Fence() + 1}
+		events, err := core.Decide(state, 1, core.Claimed{Worker: "another", Fence: claim.Fence})
+		assert.NoError(t, err)
+		record, err := event.Encode(events[0]) // the claim alone, and then it dies
+		assert.NoError(t, err)
+		claim.Records = [][]byte{record}
+		assert.NoError(t, log.Commit(context.Background(), store.Commit{Appends: []store.Append{claim}}))
+	}}
+	r, err := shared(t, crossed, nil, nil).Cancel(t.Context(), id, "no longer needed")
+	require.NoError(t, err)
+	require.Equal(t, "cancelled", r.Phase)
+	require.Equal(t, 1, claims)
+	requireCancelled(t, shared(t, log, nil, nil), id)
+}
+
 // TestCancelOfADeletedTask: the task goes while the canceller waits for who runs it.
 func TestCancelOfADeletedTask(t *testing.T) {
 	log, runners := newLog(t), newRunners()
