@@ -40,7 +40,11 @@ func (l *Log) Commit(ctx context.Context, c store.Commit) error {
 		return l.fail("committing", err)
 	}
 	// A write that failed blew the fuse before Commit returned: the engine waits for the sync.
-	return l.fuse.err()
+	if err := l.fuse.err(); err != nil {
+		return err
+	}
+	f.synced = heads
+	return nil
 }
 
 // check gives the head that each append of c leads to, and the heads before. The tasks must be held.

@@ -22,6 +22,7 @@ type flight struct {
 	prior   map[string]store.Head // of each task appended to or deleted, before this; Last 0: there was none
 	blobs   map[blobID]bool       // that it puts
 	deletes bool                  // its task
+	synced  []store.Head          // of the tasks appended to, once they are durable
 
 	landed chan struct{} // closed when it is over, however it ended
 }
@@ -96,11 +97,22 @@ func (l *Log) land(f *flight) {
 	for _, task := range f.tasks {
 		delete(l.flights, task)
 		if w := l.watches[task]; w != nil && f.aloft {
+			w.last = f.lastOf(task)
 			close(w.changed)
 			delete(l.watches, task)
 		}
 	}
 	close(f.landed)
+}
+
+// lastOf gives the last sequence number of a task to which f appended, once that is durable; else 0.
+func (f *flight) lastOf(task string) uint64 {
+	for i := range f.synced {
+		if f.synced[i].Task == task {
+			return f.synced[i].Last
+		}
+	}
+	return 0
 }
 
 // aloft gives the flight that is changing a task, or nil. Whoever looks after having read the engine knows: if

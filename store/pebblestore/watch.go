@@ -10,6 +10,7 @@ import (
 // watch is what those who wait for a task's next commit share.
 type watch struct {
 	changed chan struct{} // closed by the commit
+	last    uint64        // that the commit led to, set before; 0 when it has to be looked up
 	waiting int           // guarded by Log.mu
 }
 
@@ -27,8 +28,8 @@ func (l *Log) Watch(ctx context.Context, task string, after uint64) (uint64, err
 	}
 }
 
-// awaitOnce gives the task's last sequence number when that is above after. Else it waits for one commit and
-// gives 0.
+// awaitOnce gives the task's last sequence number when that is above after. Else it waits for one commit and gives
+// what that led to; 0 where that is not known.
 func (l *Log) awaitOnce(ctx context.Context, task string, after uint64) (uint64, error) {
 	w := l.join(task) // before the look, so that no commit falls between
 	defer l.leave(task, w)
@@ -40,7 +41,7 @@ func (l *Log) awaitOnce(ctx context.Context, task string, after uint64) (uint64,
 	}
 	select {
 	case <-w.changed:
-		return 0, nil
+		return w.last, nil
 	case <-l.fuse.blown:
 		return 0, l.fuse.err()
 	case <-l.closing:
