@@ -130,9 +130,12 @@ func TestDeathAtEveryPost(t *testing.T) {
 // before and after what it found out is stored.
 func TestDeathAtEveryProbe(t *testing.T) {
 	settled := ofType(event.TypeOperationFound, event.TypeOperationAbsent)
-	for trouble, posts := range map[ledgertest.Trouble]int{
-		ledgertest.LoseReply: 1, ledgertest.FailAfter: 1, ledgertest.LoseRequest: 2, ledgertest.FailBefore: 2,
-	} {
+	tried := 0
+	for _, trouble := range []ledgertest.Trouble{ledgertest.LoseReply, ledgertest.FailAfter, ledgertest.LoseRequest, ledgertest.FailBefore} {
+		posts := 1
+		if trouble == ledgertest.LoseRequest || trouble == ledgertest.FailBefore {
+			posts = 2 // it is absent, and made again
+		}
 		for _, b := range []boundary{
 			{name: "before it is asked", fatal: ofType(event.TypeReconcileStarted), after: true},
 			{name: "the question is lost", method: "GET", trouble: ledgertest.LoseRequest},
@@ -142,6 +145,9 @@ func TestDeathAtEveryProbe(t *testing.T) {
 			{name: "before what it says is stored", fatal: settled},
 			{name: "after what it says is stored", fatal: settled, after: true},
 		} {
+			if tried++; raced && !*crashAll && tried%4 != 0 {
+				continue // seven boundaries, one in four: each has its turn with some trouble
+			}
 			t.Run(fmt.Sprintf("%s, %s", trouble, b.name), func(t *testing.T) {
 				for _, n := range ordinals() {
 					var faults []ledgertest.Fault

@@ -39,12 +39,16 @@ func TestCrashAtEveryWriteWithEffects(t *testing.T) {
 			c.resumed, c.runners = map[[4]int]bool{}, newRunners()
 			require.NoError(t, c.shoot())
 			require.Greater(t, c.points, 60)
-			for _, i := range c.images {
+			for n, i := range c.images {
+				if raced && !*crashAll && n%25 != 0 && n+1 != len(c.images) {
+					continue // no multiple of three: each share survives in its turn
+				}
+				c.judged++
 				c.judge(t, i)
 			}
 			require.Len(t, c.lines, int(c.told), "no crash came after the last event")
 			t.Logf("%d write points, %d clones, %d resumed (%d with requests that arrived after the crash), %d cancelled in the end; duplicates 0, losses 0",
-				c.points, len(c.images), c.resumptions, c.late, c.cancelled)
+				c.points, c.judged, c.resumptions, c.late, c.cancelled)
 		})
 	}
 }
@@ -67,6 +71,7 @@ type effectCrashes struct {
 	told                         uint64
 	lines                        []string
 	resumed                      map[[4]int]bool
+	judged                       int
 	resumptions, late, cancelled int
 }
 
