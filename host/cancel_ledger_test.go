@@ -33,7 +33,7 @@ func TestCancelOfAWriteWhoseWorkerDied(t *testing.T) {
 func TestCancelOfAWriteNobodyCanTell(t *testing.T) {
 	log := &dyingLog{Log: newLog(t)}
 	s := newLedger(t, ledgertest.Options{Raw: true, OnEffect: func(ledgertest.Effect) { log.dead.Store(true) }, Faults: []ledgertest.Fault{
-		{Trouble: ledgertest.LoseReply, Method: "POST"}, {Trouble: ledgertest.Inconclusive, Count: 2},
+		{Trouble: ledgertest.LoseReply, Method: "POST"}, {Trouble: ledgertest.Inconclusive, Count: 99},
 	}})
 	sub := ledgerTask(t, s)
 	sub.Config.Limits.ReconcileTries = 2

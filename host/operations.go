@@ -86,7 +86,7 @@ func (c *toolCall) fetch(ctx context.Context, request []byte) ([]byte, abi.Code)
 		if !out.Error.Sent {
 			op.Sent = 0
 		}
-	case out.Status >= 400:
+	case out.Status >= 400 && op.Write:
 		op.State, op.Reason = event.OperationFailed, fmt.Sprintf("answered %d", out.Status)
 	}
 	if !c.run.tell(ctx, core.OperationEnded{Step: c.step, Attempt: c.attempt, Operation: op}) && op.Write {
