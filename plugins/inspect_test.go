@@ -162,8 +162,8 @@ func TestInspectVersion(t *testing.T) {
 		"minor, unknown":   {needs(1, 4, `"requires": ["kv.watch/1", "config/1"], `), `"small" 1.0.0 needs axis ABI 1.4 (host has 1.0-rc): missing kv.watch/1; use a newer axishost`},
 		"unserved":         {needs(1, 0, `"requires": ["kv.get/1"], `), `"small" 1.0.0 requires kv.get/1, which ABI 1.0-rc specifies and this host does not serve yet`},
 		"unknown":          {needs(1, 0, `"requires": ["b.x/1", "a.x/1"], `), `"small" 1.0.0 requires a.x/1, which is not in ABI 1.0-rc; requires b.x/1, which is not in ABI 1.0-rc`},
-		"unserved hook":    {declares(manifest("refusal plan")), `"small" 1.0.0 declares hook plan, which ABI 1.0-rc specifies and this host does not call yet`},
-		"all of one check": {declares(manifest("plan score", `"requires": ["kv.get/1"], `)), `"small" 1.0.0 declares hook plan, which ABI 1.0-rc specifies and this host does not call yet; declares hook score, which ABI 1.0-rc specifies and this host does not call yet; requires kv.get/1, which ABI 1.0-rc specifies and this host does not serve yet`},
+		"unserved hook":    {declares(manifest("refusal score")), `"small" 1.0.0 declares hook score, which ABI 1.0-rc specifies and this host does not call yet`},
+		"all of one check": {declares(manifest("retrieve score", `"requires": ["kv.get/1"], `)), `"small" 1.0.0 declares hook retrieve, which ABI 1.0-rc specifies and this host does not call yet; declares hook score, which ABI 1.0-rc specifies and this host does not call yet; requires kv.get/1, which ABI 1.0-rc specifies and this host does not serve yet`},
 	} {
 		t.Run(name, r.check)
 	}
@@ -242,14 +242,14 @@ func TestInspectOrder(t *testing.T) {
 		return m.Bytes()
 	}
 	foreign := pt.Import{Module: "env", Name: "f"}
-	newer := strings.Replace(manifest("refusal plan"), `"minor": 0`, `"minor": 9`, 1)
+	newer := strings.Replace(manifest("refusal score"), `"minor": 0`, `"minor": 9`, 1)
 	started := pt.New(foreign)
 	started.Start(0)
 	for name, r := range map[string]refusal{
 		"structure, then manifest": {build(started, "nonsense"), "file has a start section, which would run before it is judged; use _initialize"},
 		"manifest, then version":   {build(pt.New(foreign), strings.Replace(newer, "small", "", 1)), `file has a bad manifest: name "" must be 1 to 64 of a-z 0-9 _ -`},
 		"version, then needs":      {build(pt.New(foreign), newer), `"small" 1.0.0 needs axis ABI 1.9 (host has 1.0-rc); use a newer axishost`},
-		"needs, then boundary":     {build(pt.New(foreign), manifest("refusal plan")), `"small" 1.0.0 declares hook plan, which ABI 1.0-rc specifies and this host does not call yet`},
+		"needs, then boundary":     {build(pt.New(foreign), manifest("refusal score")), `"small" 1.0.0 declares hook score, which ABI 1.0-rc specifies and this host does not call yet`},
 		"boundary":                 {build(pt.New(foreign), manifest("refusal")), `"small" 1.0.0 imports env.f, which no host of ABI 1.0-rc gives`},
 	} {
 		t.Run(name, r.check)
