@@ -102,8 +102,9 @@ func outcome(r guest.Response) guest.Result {
 	return guest.Unknown("the ledger answered %d", r.Status)
 }
 
-// find tells whether an entry was appended. Absent is certain enough: should a request be still under way, the ledger
-// gives a second one with the same key the entry of the first.
+// find tells whether an entry was appended. Absent rests on the key: should a request be still under way, the ledger
+// gives a retry with the same key the entry of the first. It is too much said of a call that is not retried, whose
+// request may arrive after this question.
 func find(call guest.Call) guest.Reconciliation {
 	response, err := send("GET", "/entries?key="+url.QueryEscape(call.OperationID), "", nil)
 	if err != nil {
