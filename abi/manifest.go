@@ -102,7 +102,7 @@ func ParseManifest(section []byte) (*Manifest, error) {
 	if strings.HasPrefix(string(section[:min(len(section), 3)]), "\ufeff") {
 		return nil, errors.New("manifest begins with a byte order mark; save it as UTF-8 without one")
 	}
-	if depth, _ := measure(section); depth > MaxNesting {
+	if depth, _ := Extent(section); depth > MaxNesting {
 		return nil, fmt.Errorf("manifest is nested deeper than %d", MaxNesting)
 	}
 	if json.Valid(section) { // what is wrong with it otherwise is said below

@@ -24,7 +24,7 @@ const (
 
 // readJSON reads JSON that can be reckoned with. Its extent is looked at before it is read.
 func readJSON(text []byte) (any, error) {
-	switch depth, values := extent(text); {
+	switch depth, values := abi.Extent(text); {
 	case depth > abi.MaxNesting:
 		return nil, fmt.Errorf("nested deeper than %d", abi.MaxNesting)
 	case values > maxValues:
@@ -35,30 +35,6 @@ func readJSON(text []byte) (any, error) {
 		return nil, err
 	}
 	return value, checkNumbers(value)
-}
-
-// extent tells how deep JSON text is nested, and bounds how many values it has. What is no JSON the reader finds out.
-func extent(text []byte) (deepest, values int) {
-	depth, quoted := 0, false
-	values = 1
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[' || c == '{':
-			depth++
-			values++
-			deepest = max(deepest, depth)
-		case c == ']' || c == '}':
-			depth--
-		case c == ',':
-			values++
-		}
-	}
-	return deepest, values
 }
 
 // checkNumbers refuses numbers that are too long to be reckoned with.
