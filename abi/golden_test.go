@@ -70,7 +70,7 @@ func goldens() map[string]any {
 			Tool: "calc", Schema: json.RawMessage(`{"type":"object"}`), Arguments: `{"expression": "17*23"`,
 		},
 		"reconcile-input": abi.ReconcileInput{
-			Tool: "append", Arguments: json.RawMessage(`{"text":"a"}`), OperationID: "op-1", Try: 2,
+			Tool: "append", Arguments: json.RawMessage(`{"text":"a"}`), OperationID: "op-1", Attempt: 1, Try: 2,
 		},
 		"reconcile-found": abi.ReconcileOutput{
 			Status: abi.ReconcileFound, Result: "line 7", Evidence: json.RawMessage(`{"line":7}`), Reason: "the ledger has op-1",

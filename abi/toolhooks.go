@@ -11,9 +11,12 @@ import (
 type ReconcileInput struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
-	// OperationID is that of the call.
+	// OperationID is that of the call, over all its attempts.
 	OperationID string `json:"operation_id"`
-	// Try counts from 1.
+	// Attempt is the last attempt of the call that was made. ReconcileAbsent is said of it and of those before it:
+	// after that the host may make the next one.
+	Attempt int64 `json:"attempt"`
+	// Try counts the questions about this attempt, from 1.
 	Try int64 `json:"try"`
 }
 

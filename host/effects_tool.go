@@ -44,7 +44,7 @@ func (r *run) reconcile(ctx context.Context, e core.Reconcile) core.Input {
 		return found
 	}
 	out, err := p.Reconcile(ctx, abi.ReconcileInput{
-		Tool: e.Tool, Arguments: json.RawMessage(e.Arguments), OperationID: e.OperationID, Try: e.Try,
+		Tool: e.Tool, Arguments: json.RawMessage(e.Arguments), OperationID: e.OperationID, Attempt: e.Attempt, Try: e.Try,
 	}, r.operations(p, e.Tool, e.Step, e.Attempt))
 	if ctx.Err() != nil {
 		return nil

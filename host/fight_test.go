@@ -104,7 +104,7 @@ func (f *fight) fight(half func()) {
 	all.Wait()
 	f.settle()
 	appends := f.history.requireSound(f.t, f.logs[0])
-	f.t.Logf("%d tasks, %d appends, %d entries; %v", len(f.history.tasks), appends, len(f.service.Effects()), f.done)
+	f.t.Logf("%d tasks, %d appends, %d entries; %v", len(f.history.tasks), appends, len(ledgertest.Of(ledgertest.Post, f.service.Effects())), f.done)
 }
 
 // fighter is one worker: a host of its own, whose user interrupts it after so many events.
@@ -197,7 +197,7 @@ func (f *fight) operations(h *Host, id string) map[int64]string {
 
 // entries counts what an operation did to the service.
 func (f *fight) entries(operation string) (n int) {
-	for _, e := range f.service.Effects() {
+	for _, e := range ledgertest.Of(ledgertest.Post, f.service.Effects()) {
 		if e.Key == operation {
 			n++
 		}

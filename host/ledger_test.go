@@ -53,7 +53,7 @@ func appends(account string, amounts ...int) any {
 // requireOnce: each of n entries was made exactly once.
 func requireOnce(t testing.TB, s *ledgertest.Server, n int) {
 	t.Helper()
-	effects := s.Effects()
+	effects := ledgertest.Of(ledgertest.Post, s.Effects())
 	assert.Len(t, effects, n)
 	assert.Empty(t, ledgertest.Duplicates(effects))
 }

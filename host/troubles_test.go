@@ -42,7 +42,7 @@ func TestTrouble06And24CancelAnywhere(t *testing.T) {
 	replies := []any{together(lists(), appends("cash", 1), appends("bank", 2)), appends("cash", 3), says("done")}
 	cancelled := 0
 	for n := 1; ; n += stride {
-		log, runners, s := newLog(t), newRunners(), newPatientLedger(t)
+		log, runners, s := newLog(t), newRunners(), newLedger(t, ledgertest.Options{Raw: true})
 		ended := make(chan error, 1)
 		var seen int
 		var atEnd []ledgertest.Effect
@@ -99,30 +99,6 @@ func requireEndTells(t *testing.T, events []*Event) {
 		}
 	}
 	require.Fail(t, "nobody asked for the end")
-}
-
-// newPatientLedger starts a ledger whose probes wait for the writes under way: what it says did not happen will not.
-func newPatientLedger(t *testing.T) *ledgertest.Server {
-	var mu sync.Mutex
-	idle, writing := sync.NewCond(&mu), 0
-	return newLedger(t, ledgertest.Options{Raw: true,
-		OnRequest: func(method, _ string) {
-			mu.Lock()
-			defer mu.Unlock()
-			if method == "POST" {
-				writing++
-			}
-			for method == "GET" && writing > 0 {
-				idle.Wait()
-			}
-		},
-		OnEffect: func(ledgertest.Effect) {
-			mu.Lock()
-			defer mu.Unlock()
-			writing--
-			idle.Broadcast()
-		},
-	})
 }
 
 // TestTrouble16TwoRecoverers: two processes look which tasks are to be resumed, and both go on with the same one; the

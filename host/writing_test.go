@@ -22,13 +22,14 @@ const (
 
 // writing is one call of append, as a log has it.
 type writing struct {
-	asked event.ToolRequested
-	known knowledge
+	asked   event.ToolRequested
+	known   knowledge
+	attempt int // the last one
 }
 
 // effect gives what the ledger has of it, as its seq-th effect.
 func (w *writing) effect(t testing.TB, seq int) ledgertest.Effect {
-	e := ledgertest.Effect{Seq: seq, Kind: ledgertest.Post, ID: "late" + w.asked.OperationID, Key: w.asked.OperationID, Raw: true}
+	e := ledgertest.Effect{Seq: seq, Kind: ledgertest.Post, ID: "late" + w.asked.OperationID, Key: w.asked.OperationID, Attempt: w.attempt, Raw: true}
 	var arguments struct {
 		Account string
 		Amount  int64
@@ -44,10 +45,11 @@ func writings(events []*Event) []*writing {
 	steps := map[int64]*writing{}
 	for _, e := range events {
 		if p, ok := e.Payload.(*event.ToolRequested); ok && p.Tool == "append" {
-			steps[e.Step] = &writing{*p, notDone}
+			steps[e.Step] = &writing{asked: *p, known: notDone}
 			all = append(all, steps[e.Step])
 		}
 		if w := steps[e.Step]; w != nil {
+			w.attempt = max(w.attempt, int(e.Attempt))
 			w.learn(e.Payload)
 		}
 	}
@@ -80,7 +82,7 @@ func (w *writing) learn(p event.Payload) {
 func requireTrue(t testing.TB, events []*Event, effects []ledgertest.Effect, ended bool) {
 	t.Helper()
 	times := map[string]int{}
-	for _, e := range effects {
+	for _, e := range ledgertest.Of(ledgertest.Post, effects) {
 		times[e.Key]++
 	}
 	for _, w := range writings(events) {
@@ -104,7 +106,7 @@ func requireTrue(t testing.TB, events []*Event, effects []ledgertest.Effect, end
 func requireMade(t testing.TB, effects []ledgertest.Effect, amounts ...int) {
 	t.Helper()
 	var made []int
-	for _, e := range effects {
+	for _, e := range ledgertest.Of(ledgertest.Post, effects) {
 		made = append(made, int(e.Amount))
 	}
 	require.ElementsMatch(t, amounts, made)

@@ -14,8 +14,11 @@ type Call struct {
 	Arguments json.RawMessage
 	// OperationID is the same over all attempts of one step: pass it on as an idempotency key.
 	OperationID string
-	// Attempt counts from 1.
+	// Attempt counts from 1. A tool that writes passes it on beside the OperationID, so that Reconcile can shut out the
+	// attempts up to one, and no later one.
 	Attempt int64
+	// Try counts the questions of Reconcile about Attempt, from 1; 0 in a call.
+	Try int64
 }
 
 // Decode reads the arguments into v, a pointer to a struct. Anything that v has no field for is an error

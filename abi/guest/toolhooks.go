@@ -23,11 +23,11 @@ type ToolFunctions struct {
 }
 
 // Reconcile registers the function that finds out what became of a call whose outcome is not known. The call is
-// that of the tool, with Attempt counting the questions about it from 1. It changes nothing, but may
-// shut out a request that is still under way.
+// that of the tool, with the Attempt that was made last; Try counts the questions about it. It changes nothing, but may
+// shut out requests of this attempt and of those before it that are still under way.
 func (t *ToolFunctions) Reconcile(f func(Call) Reconciliation) *ToolFunctions {
 	return t.add(abi.HookToolReconcile, toolHook(func(in abi.ReconcileInput) (Reconciliation, error) {
-		out := f(Call{Arguments: in.Arguments, OperationID: in.OperationID, Attempt: in.Try})
+		out := f(Call{Arguments: in.Arguments, OperationID: in.OperationID, Attempt: in.Attempt, Try: in.Try})
 		return out, needs(out.Status != "", "an answer without a status")
 	}))
 }

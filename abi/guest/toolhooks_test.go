@@ -22,7 +22,7 @@ func ledgerTool() {
 				return Inconclusive("%v", err)
 			case in.Text == "silent":
 				return Reconciliation{}
-			case c.Attempt == 1:
+			case c.Try == 1:
 				out := Inconclusive("the ledger does not answer")
 				out.RetryAfterMillis = 500
 				return out

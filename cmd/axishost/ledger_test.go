@@ -45,7 +45,7 @@ func effects(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := ts.Value(ledgerKey{}).(*scriptLedger).server.Effects()
+	got := ledgertest.Of(ledgertest.Post, ts.Value(ledgerKey{}).(*scriptLedger).server.Effects())
 	if twice := ledgertest.Duplicates(got); len(got) != want || len(twice) > 0 {
 		ts.Fatalf("%d effects, want %d; more than once: %v", len(got), want, twice)
 	}

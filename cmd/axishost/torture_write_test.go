@@ -46,7 +46,7 @@ func TestTortureWrites(t *testing.T) {
 	for trial := 0; w.kills < kills; trial++ {
 		w.trial(trial)
 	}
-	require.Equal(t, w.judged, len(w.ledger.Effects()), "the ledger has what no task knows of")
+	require.Equal(t, w.judged, len(ledgertest.Of(ledgertest.Post, w.ledger.Effects())), "the ledger has what no task knows of")
 	t.Logf("%d tasks (%d cancelled), %d processes, %d kills, %d of them while a write was in flight, %d unknowns, %d found, %d absent, %d entries; duplicates 0, losses 0",
 		w.tasks, w.cancelled, w.processes, w.kills, w.midWrite, w.unknowns, w.found, w.absent, w.judged)
 	require.Positive(t, w.midWrite, "no kill hit a write: nothing was tested")
@@ -94,7 +94,7 @@ func newWriteTorture(t *testing.T, seed uint64) *writeTorture {
 		w.output("warm", w.runArgs("warm")...)
 		w.whole = time.Since(begun)
 	}
-	w.tasks, w.judged = 2, len(w.ledger.Effects())
+	w.tasks, w.judged = 2, len(ledgertest.Of(ledgertest.Post, w.ledger.Effects()))
 	require.Equal(t, 12, w.judged)
 	require.NoError(t, w.ledger.SetFaults(
 		ledgertest.Fault{Trouble: ledgertest.DelayBefore, Method: "POST", Probability: 0.3, Delay: 15},
@@ -103,6 +103,8 @@ func newWriteTorture(t *testing.T, seed uint64) *writeTorture {
 		ledgertest.Fault{Trouble: ledgertest.LoseReply, Method: "POST", Probability: 0.1},
 		ledgertest.Fault{Trouble: ledgertest.FailAfter, Method: "POST", Probability: 0.05},
 		ledgertest.Fault{Trouble: ledgertest.Inconclusive, Probability: 0.1},
+		ledgertest.Fault{Trouble: ledgertest.LoseReply, Method: "PUT", Probability: 0.2},
+		ledgertest.Fault{Trouble: ledgertest.FailBefore, Method: "PUT", Probability: 0.1},
 	))
 	return w
 }
@@ -271,7 +273,7 @@ func (w *writeTorture) judge(task *writeTask) {
 // compare holds what a log knows of its writes against the ledger.
 func (w *writeTorture) compare(task *writeTask, known map[string]string, amounts map[string]int64) {
 	made := map[string]int{}
-	for _, e := range w.ledger.Effects() {
+	for _, e := range ledgertest.Of(ledgertest.Post, w.ledger.Effects()) {
 		if made[e.Key]++; known[e.Key] != "" {
 			w.judged++
 			require.Equal(w.t, amounts[e.Key], e.Amount)

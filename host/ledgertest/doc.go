@@ -6,6 +6,9 @@
 //	POST   /entries         Idempotency-Key: K, {"account", "amount", "text"}
 //	                        201 and the entry; K again 200 and the same entry; K with another body 409
 //	GET    /entries?key=K   200 and the entry that K made, or 404: the question that settles an unknown outcome
+//	                        of Idempotency-Attempt: N (0 when absent) 410 where attempts up to N are shut out
+//	PUT    /fences/K        {"attempts": N}: no attempt up to N makes an entry any more; 201, or 200 and the entry that K
+//	                        made before: the answer that makes an unknown outcome known
 //	GET    /entries         all entries, the oldest first
 //	DELETE /entries/ID      Idempotency-Key: K; 200 and the entry, void; again the same answer
 //	GET    /stats           Stats
@@ -13,7 +16,8 @@
 //
 // In raw mode (Options.Raw, or ?mode=raw in one request) the service is one of those that know no keys: each POST
 // and each DELETE that arrives is another effect, and those that share a key are counted as duplicates. That is how
-// a blind retry is caught.
+// a blind retry is caught. Fences hold there too: a request that was under way when its attempt was shut out has no
+// effect, whenever it arrives.
 //
 // Invariants: an effect is in the ledger, and in the file, before OnEffect is called and before any byte of the answer
 // is written. Faults are drawn in the order in which requests arrive, from a seed, so a run can be repeated. A fault

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 )
 
 const noKey = "the header Idempotency-Key is missing"
@@ -23,16 +24,54 @@ func (s *Server) post(c *call) reply {
 	case c.key == "" && !c.raw:
 		return refuse(http.StatusBadRequest, noKey)
 	}
-	e := Effect{Kind: Post, Key: c.key, Account: asked.Account, Amount: asked.Amount, Text: asked.Text, Raw: c.raw}
+	attempt, err := attemptOf(c)
+	if err != nil {
+		return refuse(http.StatusBadRequest, "%v", err)
+	}
+	e := Effect{Kind: Post, Key: c.key, Account: asked.Account, Amount: asked.Amount, Text: asked.Text, Raw: c.raw, Attempt: attempt}
 	return s.change(e, func() (reply, bool) {
 		old, known := s.ledger.byKey(c.key)
+		last, fenced := s.ledger.fences[c.key]
 		switch {
+		case fenced && attempt <= last && (!known || c.raw):
+			return refuse(http.StatusGone, "attempt %d under the key %q is shut out", attempt, c.key), false
 		case !known || c.raw:
 			return reply{status: http.StatusCreated}, true
 		case old.Account != asked.Account || old.Amount != asked.Amount || old.Text != asked.Text:
 			return refuse(http.StatusConflict, "the key %q belongs to another body", c.key), false
 		}
 		return reply{http.StatusOK, old}, false
+	})
+}
+
+// attemptOf reads which attempt a request belongs to: 0 where it does not say.
+func attemptOf(c *call) (int, error) {
+	if c.attempt == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(c.attempt)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("the header Idempotency-Attempt: %q is no number", c.attempt)
+	}
+	return n, nil
+}
+
+// fence shuts out the attempts of a key up to one, unless the key made an entry.
+func (s *Server) fence(c *call) reply {
+	var asked struct {
+		Attempts int `json:"attempts"`
+	}
+	if err := decode(c.body, &asked); err != nil {
+		return refuse(http.StatusBadRequest, "the body: %v", err)
+	}
+	if asked.Attempts < 1 {
+		return refuse(http.StatusBadRequest, "attempts must be 1 or more")
+	}
+	return s.change(Effect{Kind: Fence, Key: c.key, Attempt: asked.Attempts}, func() (reply, bool) {
+		if old, known := s.ledger.byKey(c.key); known {
+			return reply{http.StatusOK, old}, false
+		}
+		return reply{http.StatusCreated, asked}, s.ledger.fences[c.key] < asked.Attempts
 	})
 }
 
@@ -60,7 +99,7 @@ func (s *Server) void(c *call) reply {
 }
 
 // change has an effect where decide, which sees the ledger locked, says that there is one. decide's reply is then
-// the status, and the value is the entry.
+// the status, and the value is the entry unless it gives another.
 func (s *Server) change(e Effect, decide func() (reply, bool)) reply {
 	answer, happened := s.commit(&e, decide)
 	if happened && s.options.OnEffect != nil {
@@ -78,14 +117,16 @@ func (s *Server) commit(e *Effect, decide func() (reply, bool)) (reply, bool) {
 	}
 	e.Seq = len(s.ledger.effects) + 1
 	if e.Kind == Post {
-		e.ID = fmt.Sprintf("e%d", e.Seq)
+		e.ID = fmt.Sprintf("e%d", s.ledger.next())
 	}
 	if s.file != nil {
 		if err := appendTo(s.file, *e); err != nil {
 			return refuse(http.StatusInternalServerError, "the ledger's file: %v", err), false
 		}
 	}
-	answer.value = s.ledger.apply(*e)
+	if entry := s.ledger.apply(*e); answer.value == nil {
+		answer.value = entry
+	}
 	return answer, true
 }
 

@@ -40,7 +40,7 @@ const (
 // Fault is one trouble and whom it meets. A request meets the first fault of the list that fits it.
 type Fault struct {
 	Trouble Trouble `json:"trouble"`
-	// Method is GET, POST or DELETE; empty is any. Only requests to /entries meet faults.
+	// Method is GET, POST, DELETE or PUT; empty is any. Only requests to /entries and /fences meet faults.
 	Method string `json:"method,omitempty"`
 	// Nth is which request of the method it meets, from 1 and counted from when the faults were set; with Count more
 	// than one, those after it too. 0 is whichever come next.
@@ -78,7 +78,7 @@ func (f Fault) Validate() error {
 		add("unknown trouble %q", f.Trouble)
 	}
 	switch f.Method {
-	case "", http.MethodGet, http.MethodPost, http.MethodDelete:
+	case "", http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodPut:
 	default:
 		add("no method %q meets faults", f.Method)
 	}

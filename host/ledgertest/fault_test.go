@@ -155,7 +155,7 @@ func TestFaultsOverHTTP(t *testing.T) {
 		`{"a":1}`:                            "unknown field",
 		`{"faults":[{"trouble":"explode"}]}`: "unknown trouble",
 		`{"faults":[{"trouble":"forget","method":"POST"}]}`:                    "meets GET",
-		`{"faults":[{"trouble":"lose_reply","method":"PUT"}]}`:                 "no method",
+		`{"faults":[{"trouble":"lose_reply","method":"PATCH"}]}`:               "no method",
 		`{"faults":[{"trouble":"lose_reply","nth":-1}]}`:                       "negative",
 		`{"faults":[{"trouble":"lose_reply","probability":2}]}`:                "probability is 2",
 		`{"faults":[{"trouble":"lose_reply","probability":1,"nth":1}]}`:        "exclude",

@@ -19,6 +19,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("POST /entries", s.entries(s.post))
 	mux.HandleFunc("GET /entries", s.entries(s.get))
 	mux.HandleFunc("DELETE /entries/{id}", s.entries(s.void))
+	mux.HandleFunc("PUT /fences/{key}", s.entries(s.fence))
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) { send(w, reply{http.StatusOK, s.Stats()}) })
 	mux.HandleFunc("POST /faults", s.postFaults)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,9 +41,10 @@ func refuse(status int, format string, args ...any) reply {
 	return reply{status, map[string]string{"error": fmt.Sprintf(format, args...)}}
 }
 
-// call is one request to /entries.
+// call is one request to /entries or /fences.
 type call struct {
 	method, id, key string
+	attempt         string
 	raw             bool
 	lookup          bool // GET of a key
 	body            []byte
@@ -52,10 +54,13 @@ type call struct {
 // entries reads a request, deals it its fault, has it done by do, and answers as the fault wants.
 func (s *Server) entries(do func(c *call) reply) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		c := &call{method: r.Method, id: r.PathValue("id"), key: r.Header.Get("Idempotency-Key")}
+		c := &call{method: r.Method, id: r.PathValue("id"), key: r.Header.Get("Idempotency-Key"), attempt: r.Header.Get("Idempotency-Attempt")}
 		c.raw = s.options.Raw || r.URL.Query().Get("mode") == "raw"
-		if r.Method == http.MethodGet {
+		switch r.Method {
+		case http.MethodGet:
 			c.key, c.lookup = r.URL.Query().Get("key"), r.URL.Query().Has("key")
+		case http.MethodPut:
+			c.key = r.PathValue("key")
 		}
 		var err error
 		if c.body, err = readBody(r); err != nil {
@@ -82,6 +87,8 @@ func (s *Server) receive(c *call) {
 		s.stats.Posts++
 	case c.method == http.MethodDelete:
 		s.stats.Deletes++
+	case c.method == http.MethodPut:
+		s.stats.Puts++
 	case c.lookup:
 		s.stats.Lookups++
 	}

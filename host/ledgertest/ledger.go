@@ -12,17 +12,21 @@ type Kind string
 const (
 	Post Kind = "post" // made an entry
 	Void Kind = "void" // made it void
+	// Fence shut out the attempts of a key up to one, those that are under way too.
+	Fence Kind = "fence"
 )
 
 // Effect is one change of the ledger. Effects are only ever appended.
 type Effect struct {
 	Seq     int    `json:"seq"` // from 1
 	Kind    Kind   `json:"kind"`
-	ID      string `json:"id"` // of the entry
+	ID      string `json:"id,omitempty"` // of the entry
 	Key     string `json:"key"`
 	Account string `json:"account,omitempty"`
 	Amount  int64  `json:"amount,omitempty"`
 	Text    string `json:"text,omitempty"`
+	// Attempt is the attempt that made the entry, or the last one that a fence shuts out.
+	Attempt int `json:"attempt,omitempty"`
 	// Raw says that the effect did not ask whether its key was there before.
 	Raw bool `json:"raw,omitempty"`
 }
@@ -42,8 +46,10 @@ type Stats struct {
 	Posts   int `json:"posts"`   // POST /entries received, also those that had no effect
 	Deletes int `json:"deletes"` // DELETE received, likewise
 	Lookups int `json:"lookups"` // GET /entries?key= received
+	Puts    int `json:"puts"`    // PUT /fences received
 	Effects int `json:"effects"` // entries made
 	Voids   int `json:"voids"`   // entries made void
+	Fences  int `json:"fences"`  // fences set
 	// Duplicates are the effects of a key beyond its first, by key. Honest mode has none.
 	Duplicates map[string]int `json:"duplicates"`
 }
@@ -54,10 +60,11 @@ type ledger struct {
 	entries []Entry
 	posted  map[string]int // key of a POST to the index of its first entry
 	voided  map[string]int // key of a DELETE to the index of the entry that it made void
+	fences  map[string]int // key to the last attempt that is shut out
 }
 
 func newLedger(effects []Effect) *ledger {
-	l := &ledger{posted: map[string]int{}, voided: map[string]int{}}
+	l := &ledger{posted: map[string]int{}, voided: map[string]int{}, fences: map[string]int{}}
 	for _, e := range effects {
 		l.apply(e)
 	}
@@ -67,6 +74,10 @@ func newLedger(effects []Effect) *ledger {
 // apply takes an effect up.
 func (l *ledger) apply(e Effect) Entry {
 	l.effects = append(l.effects, e)
+	if e.Kind == Fence {
+		l.fences[e.Key] = max(l.fences[e.Key], e.Attempt)
+		return Entry{}
+	}
 	if e.Kind == Void {
 		i := l.index(e.ID)
 		l.entries[i].Void = true
@@ -84,6 +95,9 @@ func remember(first map[string]int, key string, i int) {
 	}
 }
 
+// next is the number of the next entry. A void was no entry, but has a number of its own: ids stay what they were.
+func (l *ledger) next() int { return len(l.effects) - len(Of(Fence, l.effects)) + 1 }
+
 // index is where an entry is, or -1.
 func (l *ledger) index(id string) int {
 	return slices.IndexFunc(l.entries, func(e Entry) bool { return e.ID == id })
@@ -94,7 +108,7 @@ func (l *ledger) fits(e Effect) error {
 	switch {
 	case e.Seq != len(l.effects)+1:
 		return fmt.Errorf("effect %d where %d belongs", e.Seq, len(l.effects)+1)
-	case e.Kind == Post && l.index(e.ID) < 0, e.Kind == Void && l.index(e.ID) >= 0:
+	case e.Kind == Post && l.index(e.ID) < 0, e.Kind == Void && l.index(e.ID) >= 0, e.Kind == Fence && e.Key != "" && e.ID == "":
 		return nil
 	}
 	return fmt.Errorf("effect %d: %q of entry %q", e.Seq, e.Kind, e.ID)
@@ -121,8 +135,19 @@ func (l *ledger) voidedBy(key string) (Entry, bool) {
 // ago is the ledger as it was n effects ago.
 func (l *ledger) ago(n int) *ledger { return newLedger(l.effects[:max(0, len(l.effects)-n)]) }
 
+// Of gives the effects of a kind.
+func Of(kind Kind, effects []Effect) []Effect {
+	var of []Effect
+	for _, e := range effects {
+		if e.Kind == kind {
+			of = append(of, e)
+		}
+	}
+	return of
+}
+
 // Duplicates counts the effects of each key beyond its first, by key. POST and DELETE have keys of their own; an
-// effect without a key has no duplicate.
+// effect without a key has no duplicate, and neither has a fence.
 func Duplicates(effects []Effect) map[string]int {
 	type named struct {
 		kind Kind
@@ -132,7 +157,7 @@ func Duplicates(effects []Effect) map[string]int {
 	duplicates := map[string]int{}
 	for _, e := range effects {
 		name := named{e.Kind, e.Key}
-		if e.Key != "" && seen[name] {
+		if e.Key != "" && e.Kind != Fence && seen[name] {
 			duplicates[e.Key]++
 		}
 		seen[name] = true
@@ -143,15 +168,7 @@ func Duplicates(effects []Effect) map[string]int {
 // count fills in what follows from effects.
 func (s Stats) count(effects []Effect) Stats {
 	s.Duplicates = Duplicates(effects)
-	s.Effects, s.Voids = 0, 0
-	for _, e := range effects {
-		switch e.Kind {
-		case Post:
-			s.Effects++
-		case Void:
-			s.Voids++
-		}
-	}
+	s.Effects, s.Voids, s.Fences = len(Of(Post, effects)), len(Of(Void, effects)), len(Of(Fence, effects))
 	return s
 }
 

@@ -19,7 +19,7 @@ type Options struct {
 	File   string
 	Seed   uint64 // of faults with a probability
 	Faults []Fault
-	// OnRequest is called for each request to /entries when its fault is dealt and before its effect; OnEffect when
+	// OnRequest is called for each request to /entries and /fences when its fault is dealt and before its effect; OnEffect when
 	// its effect has happened and no byte of the answer was sent. The answer waits until they return, so a test can
 	// do there, without sleeping, what has to happen at this very moment. They are called concurrently.
 	OnRequest func(method, key string)

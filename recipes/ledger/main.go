@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/axishost/axishost/abi"
@@ -43,8 +44,8 @@ func (e entry) String() string {
 	return text
 }
 
-// send makes a request to the ledger that the configuration names.
-func send(method, path, key string, body []byte) (guest.Response, error) {
+// send makes a request to the ledger that the configuration names. headers are pairs of name and value.
+func send(method, path string, body []byte, headers ...string) (guest.Response, error) {
 	var config struct {
 		URL string `json:"url"`
 	}
@@ -52,8 +53,9 @@ func send(method, path, key string, body []byte) (guest.Response, error) {
 		return guest.Response{}, err
 	}
 	request := guest.Request{Method: method, URL: strings.TrimSuffix(config.URL, "/") + path, Body: body}
-	if request.Headers = map[string]string{"Accept": "application/json"}; key != "" {
-		request.Headers["Idempotency-Key"] = key
+	request.Headers = map[string]string{"Accept": "application/json"}
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Headers[headers[i]] = headers[i+1]
 	}
 	if body != nil {
 		request.Headers["Content-Type"] = "application/json"
@@ -70,7 +72,8 @@ func appendEntry(call guest.Call) guest.Result {
 	if err != nil {
 		return guest.Invalid("%v", err)
 	}
-	response, err := send("POST", "/entries", call.OperationID, body)
+	response, err := send("POST", "/entries", body,
+		"Idempotency-Key", call.OperationID, "Idempotency-Attempt", strconv.FormatInt(call.Attempt, 10))
 	if err != nil {
 		return guest.WriteFailed(err)
 	}
@@ -90,6 +93,8 @@ func outcome(r guest.Response) guest.Result {
 		return result
 	case r.Status == 409:
 		return guest.Failed(abi.ClassConflict, "the ledger has another entry under this operation: %s", reason(r))
+	case r.Status == 410:
+		return guest.Failed(abi.ClassPermanent, "the ledger was told meanwhile to take this no more")
 	case r.Status == 429:
 		result := guest.Failed(abi.ClassRateLimited, "the ledger takes no more entries for now")
 		result.RetryAfterMillis = retryAfter(r)
@@ -102,11 +107,13 @@ func outcome(r guest.Response) guest.Result {
 	return guest.Unknown("the ledger answered %d", r.Status)
 }
 
-// find tells whether an entry was appended. Absent rests on the key: should a request be still under way, the ledger
-// gives a retry with the same key the entry of the first. It is too much said of a call that is not retried, whose
-// request may arrive after this question.
+// find tells whether an entry was appended. That there is none now says nothing of a request that is still under way;
+// so the ledger is told to take no attempt up to this one any more, and its answer holds for the time after it.
 func find(call guest.Call) guest.Reconciliation {
-	response, err := send("GET", "/entries?key="+url.QueryEscape(call.OperationID), "", nil)
+	response, err := send("GET", "/entries?key="+url.QueryEscape(call.OperationID), nil)
+	if err == nil && response.Status == 404 {
+		response, err = send("PUT", "/fences/"+url.PathEscape(call.OperationID), fmt.Appendf(nil, `{"attempts":%d}`, call.Attempt))
+	}
 	if err != nil {
 		return guest.Inconclusive("%v", err)
 	}
@@ -119,8 +126,8 @@ func find(call guest.Call) guest.Reconciliation {
 		found := guest.Found(e.String())
 		found.Evidence, _ = json.Marshal(e)
 		return found
-	case 404:
-		return guest.Absent("the ledger has no entry under this operation")
+	case 201:
+		return guest.Absent("the ledger has no entry under this operation, and takes none of attempt %d any more", call.Attempt)
 	}
 	unsure := guest.Inconclusive("the ledger answered %d", response.Status)
 	unsure.RetryAfterMillis = retryAfter(response)
@@ -133,7 +140,7 @@ func void(undo guest.Undo) guest.Result {
 	if err := json.Unmarshal(undo.Evidence, &e); err != nil || e.ID == "" {
 		return guest.Failed(abi.ClassPermanent, "it is not known which entry it was")
 	}
-	response, err := send("DELETE", "/entries/"+url.PathEscape(e.ID), undo.CompensationID, nil)
+	response, err := send("DELETE", "/entries/"+url.PathEscape(e.ID), nil, "Idempotency-Key", undo.CompensationID)
 	if err != nil {
 		return guest.WriteFailed(err)
 	}
@@ -165,7 +172,7 @@ func preview(call guest.Call) (abi.PreviewOutput, error) {
 }
 
 func list(guest.Call) guest.Result {
-	response, err := send("GET", "/entries", "", nil)
+	response, err := send("GET", "/entries", nil)
 	if err != nil {
 		return guest.ReadFailed(err)
 	}

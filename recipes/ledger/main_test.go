@@ -45,6 +45,7 @@ func TestAppend(t *testing.T) {
 	assert.Equal(t, "POST", (*seen)[0].Method)
 	assert.Equal(t, "https://ledger/entries", (*seen)[0].URL)
 	assert.Equal(t, "operation-1", (*seen)[0].Headers["Idempotency-Key"])
+	assert.Equal(t, "1", (*seen)[0].Headers["Idempotency-Attempt"])
 }
 
 // TestAnswers: each answer of the ledger says what is known of the entry.
@@ -58,7 +59,7 @@ func TestAnswers(t *testing.T) {
 		{200, aLine, abi.ToolOK, ""}, {201, "created", abi.ToolUnknown, ""},
 		{409, `{"error":"taken"}`, abi.ToolFailed, abi.ClassConflict}, {429, "", abi.ToolFailed, abi.ClassRateLimited},
 		{403, "", abi.ToolFailed, abi.ClassPermission}, {400, `{"error":"no account"}`, abi.ToolFailed, abi.ClassInvalidArguments},
-		{302, "", abi.ToolUnknown, ""}, {500, "", abi.ToolUnknown, ""}, {503, "", abi.ToolUnknown, ""},
+		{302, "", abi.ToolUnknown, ""}, {500, "", abi.ToolUnknown, ""}, {410, "", abi.ToolFailed, abi.ClassPermanent}, {503, "", abi.ToolUnknown, ""},
 	} {
 		host, _ := stub(tt.status, tt.body, nil)
 		got, err := host.CallTool("append", `{"account":"cash","amount":7}`)
@@ -85,14 +86,37 @@ func TestNoAnswer(t *testing.T) {
 	require.NoError(t, err, "a missing configuration is a result")
 }
 
+// TestReconcile: absent is said only when the ledger has shut the attempt out.
 func TestReconcile(t *testing.T) {
-	for status, want := range map[int]abi.ReconcileStatus{200: abi.ReconcileFound, 404: abi.ReconcileAbsent, 500: abi.ReconcileInconclusive, 503: abi.ReconcileInconclusive} {
-		host, seen := stub(status, aLine, map[string][]string{"retry-after": {"3"}})
-		got, err := host.Reconcile(abi.ReconcileInput{Tool: "append", Arguments: json.RawMessage("{}"), OperationID: "op 1", Try: 2})
+	for _, tt := range []struct {
+		look, fence int // answers; 0: it is not asked
+		want        abi.ReconcileStatus
+	}{
+		{200, 0, abi.ReconcileFound}, {500, 0, abi.ReconcileInconclusive}, {503, 0, abi.ReconcileInconclusive},
+		{404, 201, abi.ReconcileAbsent}, {404, 200, abi.ReconcileFound}, {404, 404, abi.ReconcileInconclusive},
+		{404, 405, abi.ReconcileInconclusive}, {404, 503, abi.ReconcileInconclusive},
+	} {
+		var seen []guest.Request
+		host := guest.Stub{Config: `{"url":"https://ledger/"}`, Fetch: func(r guest.Request) (guest.Response, error) {
+			seen = append(seen, r)
+			status := tt.look
+			if r.Method == "PUT" {
+				status = tt.fence
+			}
+			return guest.Response{Status: status, Headers: map[string][]string{"retry-after": {"3"}}, Body: []byte(aLine)}, nil
+		}}
+		got, err := host.Reconcile(abi.ReconcileInput{Tool: "append", Arguments: json.RawMessage("{}"), OperationID: "op 1", Attempt: 4, Try: 2})
 		require.NoError(t, err)
-		assert.Equal(t, want, got.Status, status)
-		assert.Equal(t, "https://ledger/entries?key=op+1", (*seen)[0].URL)
-		assert.Equal(t, status >= 500, got.RetryAfterMillis == 3000)
+		assert.Equal(t, tt.want, got.Status, tt)
+		assert.Equal(t, tt.want == abi.ReconcileInconclusive, got.RetryAfterMillis == 3000, tt)
+		assert.Equal(t, "https://ledger/entries?key=op+1", seen[0].URL)
+		if tt.fence == 0 {
+			assert.Len(t, seen, 1)
+			continue
+		}
+		require.Len(t, seen, 2)
+		assert.Equal(t, "https://ledger/fences/op%201", seen[1].URL)
+		assert.Equal(t, `{"attempts":4}`, string(seen[1].Body))
 	}
 }
 

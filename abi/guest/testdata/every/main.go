@@ -64,7 +64,7 @@ func init() {
 		return guest.OK(config.Text + arguments.Text)
 	}).Reconcile(func(c guest.Call) guest.Reconciliation {
 		if _, err := guest.Fetch(guest.Request{URL: "http://127.0.0.1/" + c.OperationID}); err != nil {
-			return guest.Inconclusive("try %d: %v", c.Attempt, err)
+			return guest.Inconclusive("try %d: %v", c.Try, err)
 		}
 		return guest.Found("")
 	}).Compensate(func(u guest.Undo) guest.Result {

@@ -80,7 +80,7 @@ func demo(axishost, plugin, store string) error {
 
 // judge counts what happened outside.
 func judge(ledger *ledgertest.Server) error {
-	effects := ledger.Effects()
+	effects := ledgertest.Of(ledgertest.Post, ledger.Effects())
 	say("the ledger, which ignores idempotency keys, has %d entries:", len(effects))
 	for _, e := range effects {
 		fmt.Fprintf(os.Stderr, "   %s  %5d  %s  (operation %.8s)\n", e.ID, e.Amount, e.Text, e.Key)
