@@ -7,7 +7,7 @@ type Version int
 const (
 	// V1 is the first schema. A binary that knows less refuses it by number.
 	V1 Version = 1
-	// V2 pins the whole contract of a tool in TaskCreated, not only its name, schema and effect.
+	// V2 pins the whole contract of a tool in TaskCreated, not only its name, schema and effect, and the key of the task.
 	V2 Version = 2
 	// Newest is the version that is written.
 	Newest = V2

@@ -22,6 +22,8 @@ type TaskCreated struct {
 	Tokenizer string `json:"tokenizer,omitempty" cbor:"10,keyasint,omitempty"`
 	// Context is the version of the context protocol: tokenizer, template, parser and redaction as one.
 	Context int64 `json:"context" cbor:"11,keyasint,omitempty"`
+	// Key is the digest of the key that the task was submitted with: SHA-256, in hexadecimal. Empty: without one. Since V2.
+	Key string `json:"key,omitempty" cbor:"12,keyasint,omitempty"`
 }
 
 // ContextProtocol is the version of the context protocol that new tasks pin.
@@ -115,6 +117,9 @@ type TaskFailed struct {
 
 // since implements versioned.
 func (p *TaskCreated) since() Version {
+	if p.Key != "" {
+		return V2
+	}
 	for i := range p.Tools {
 		for j := range p.Tools[i].Tools {
 			if p.Tools[i].Tools[j].hasV2() {

@@ -127,7 +127,7 @@ func writeSamples() []Payload {
 
 // samplesV2 gives the payloads that V2 added fields to, with all of them set.
 func samplesV2() []Payload {
-	return []Payload{&TaskCreated{Goal: "g", Config: json.RawMessage("{}"), Tools: []Plugin{{Name: "ledger", Tools: []ToolSpec{{
+	return []Payload{&TaskCreated{Goal: "g", Config: json.RawMessage("{}"), Key: "0f", Tools: []Plugin{{Name: "ledger", Tools: []ToolSpec{{
 		Name: "append", Schema: json.RawMessage("{}"), Effect: "write", Reconcile: true, Compensate: true, Preview: true, Check: true,
 		Precondition: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"string"}`), Success: json.RawMessage("true"),
 		Resources: []string{"account:{account}"}, Risk: 7,
