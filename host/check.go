@@ -15,11 +15,12 @@ import (
 
 // CheckReport is what Check found. The order of its fields is the order of its JSON.
 type CheckReport struct {
-	Tasks   int      `json:"tasks"`
-	Events  uint64   `json:"events"`
-	Modules int      `json:"modules"`
-	Bytes   int64    `json:"bytes"` // of events and modules
-	Damage  []Damage `json:"damage"`
+	Tasks    int      `json:"tasks"`
+	Events   uint64   `json:"events"`
+	Modules  int      `json:"modules"`
+	SideLogs int      `json:"side_logs"` // that are no task
+	Bytes    int64    `json:"bytes"`     // of events, modules and records of side logs
+	Damage   []Damage `json:"damage"`
 }
 
 // Damage is one thing that is not as it was written, or does not fit the rest.
@@ -30,8 +31,8 @@ type Damage struct {
 }
 
 // Check reads everything that the log holds: each event is verified, decoded and folded, and the plugins of
-// each task are compared with their digests. It changes nothing. progress, where it is set, is told how many
-// tasks of how many are done. An error says that it could not go on.
+// each task are compared with their digests; what is no task is read as well. It changes nothing. progress, where it is
+// set, is told how many tasks of how many are done. An error says that it could not go on.
 func (h *Host) Check(ctx context.Context, progress func(done, total int)) (*CheckReport, error) {
 	report := &CheckReport{Damage: []Damage{}}
 	heads, err := h.opts.Log.List(ctx, store.Query{})
@@ -42,11 +43,19 @@ func (h *Host) Check(ctx context.Context, progress func(done, total int)) (*Chec
 		if progress != nil {
 			progress(i, len(heads))
 		}
-		if err := h.checkTask(ctx, &heads[i], report); err != nil {
+		if err := h.checkLog(ctx, &heads[i], report); err != nil {
 			return report, interrupted(ctx, err)
 		}
 	}
 	return report, nil
+}
+
+// checkLog checks a task, or what is none.
+func (h *Host) checkLog(ctx context.Context, head *store.Head, report *CheckReport) error {
+	if isSideLog(head.Task) {
+		return report.add(ctx, head.Task, h.checkSideLog(ctx, head, report))
+	}
+	return h.checkTask(ctx, head, report)
 }
 
 // checkTask checks one task. Its error ends the whole check: the log failed, not the task. What follows an event

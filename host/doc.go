@@ -5,5 +5,6 @@
 // cmd (and later httpapi and control) import it.
 //
 // Invariants: an effect is begun only after the events that it rests on are durable; a result becomes an
-// event before anything acts on it; one goroutine owns a task's state.
+// event before anything acts on it; one goroutine owns a task's state. A log whose id begins with "~" is no task: it holds
+// what tasks share (sidelog.go), and nothing that is asked for a task finds it.
 package host

@@ -62,9 +62,10 @@ type Query struct {
 	Last   int       // only so many of the newest; 0: all
 }
 
-// inLog gives the query as the log has it: ids begin with their time, and the phase is a task's label.
+// inLog gives the query as the log has it: ids begin with their time, and the phase is a task's label. Side logs are
+// behind all tasks.
 func (q *Query) inLog() store.Query {
-	out := store.Query{Prefix: q.Prefix, Labels: q.Phases, Last: q.Last}
+	out := store.Query{Prefix: q.Prefix, Before: sideLog, Labels: q.Phases, Last: q.Last}
 	if !q.Since.IsZero() {
 		out.From = firstID(q.Since)
 	}
@@ -139,7 +140,8 @@ func (h *Host) Find(ctx context.Context, name string) (Summary, error) {
 
 // ambiguous says for how many tasks a name stands, and what the newest are.
 func (h *Host) ambiguous(ctx context.Context, name, prefix string) error {
-	heads, err := h.opts.Log.List(ctx, store.Query{Prefix: prefix})
+	q := Query{Prefix: prefix}
+	heads, err := h.opts.Log.List(ctx, q.inLog())
 	if err != nil {
 		return err
 	}
@@ -164,6 +166,9 @@ func (h *Host) Read(ctx context.Context, id string, after uint64, each func(*Eve
 
 // readRecords is Read that gives the size of each event's record too, in bytes.
 func (h *Host) readRecords(ctx context.Context, id string, after uint64, each func(e *Event, size int) error) error {
+	if isSideLog(id) {
+		return fmt.Errorf("task %q: %w", id, ErrNoTask)
+	}
 	for {
 		records, err := h.opts.Log.Read(ctx, id, after, readBatch)
 		if errors.Is(err, store.ErrNotFound) {

@@ -76,6 +76,9 @@ func (r *run) unbegun(ctx context.Context) *Result {
 
 // beginRun says that this process runs a task.
 func (h *Host) beginRun(ctx context.Context, id string) (end func(), err error) {
+	if isSideLog(id) {
+		return nil, fmt.Errorf("task %q: %w", id, ErrNoTask)
+	}
 	if h.opts.Runners == nil {
 		return func() {}, nil
 	}

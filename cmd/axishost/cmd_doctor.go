@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/axishost/axishost/host"
@@ -21,8 +22,8 @@ func (a *app) doctorCommand() *cobra.Command {
 compares the plugins that tasks were begun with with their digests. It changes no task, and works while tasks
 are being run; but opening a store writes to its directory, so check a copy of a backup. What is damaged is printed, a line each, and doctor then exits with 9. With --json it prints one
 object with the fields store, key (id of the key that it is encrypted with; empty: plain), tasks, events,
-modules, bytes and damage: an array of objects with the fields task (empty: some task; ~store:
-how the store is encrypted), seq (0: not one event) and what.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
+modules, side_logs (what is no task), bytes and damage: an array of objects with the fields task (empty: some task; ~store:
+how the store is encrypted; another id with ~: a side log), seq (0: not one event) and what.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost doctor
   axishost doctor --store copy-of-backup --json | jq .damage`,
 		Args:              none,
@@ -132,7 +133,11 @@ func (a *app) printReport(dir, keyID string, r *host.CheckReport) error {
 		kept = "encrypted with key " + keyID
 	}
 	fmt.Fprintf(a.out, "store    %s, %s\n", dir, kept)
-	fmt.Fprintf(a.out, "checked  %s, %s, %s, %s\n", count(r.Tasks, "task"), count(int(r.Events), "event"), count(r.Modules, "module"), count(int(r.Bytes), "byte"))
+	parts := []string{count(r.Tasks, "task"), count(int(r.Events), "event"), count(r.Modules, "module")}
+	if r.SideLogs > 0 {
+		parts = append(parts, count(r.SideLogs, "side log"))
+	}
+	fmt.Fprintf(a.out, "checked  %s, %s\n", strings.Join(parts, ", "), count(int(r.Bytes), "byte"))
 	if len(r.Damage) == 0 {
 		fmt.Fprintln(a.out, "damage   none")
 	}
