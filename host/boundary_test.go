@@ -26,6 +26,9 @@ func (l *dyingLog) Commit(ctx context.Context, c store.Commit) error {
 		return errCrash
 	}
 	for _, a := range c.Appends {
+		if isSideLog(a.Task) {
+			continue
+		}
 		for i, data := range a.Records {
 			e, err := event.Decode(a.Task, a.Expected+uint64(i)+1, data)
 			if err != nil {

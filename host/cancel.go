@@ -94,13 +94,17 @@ func (h *Host) awaitNews(ctx context.Context, r *run) error {
 }
 
 // Delete takes a task away for good, with everything that it did. ErrUnfinished when it has not ended, unless
-// unfinished says to take it all the same. A task that is being run is not deleted.
+// unfinished says to take it all the same. A task that is being run is not deleted. Its key is free then.
 func (h *Host) Delete(ctx context.Context, id string, unfinished bool) error {
 	end, err := h.beginRun(ctx, id) // so that nobody begins to run it now
 	if err != nil {
 		return interrupted(ctx, err)
 	}
 	defer end()
+	key := ""
+	if created, err := h.created(ctx, id); err == nil { // else it is damaged, and is deleted all the same
+		key = created.Key
+	}
 	for {
 		head, err := h.opts.Log.Head(ctx, id)
 		if err == nil && !core.Phase(head.Label).Ended() && !unfinished {
@@ -110,6 +114,9 @@ func (h *Host) Delete(ctx context.Context, id string, unfinished bool) error {
 			err = h.opts.Log.Delete(ctx, id, head.Last)
 		}
 		switch {
+		case err == nil:
+			h.freeKey(ctx, key, id) // second: a crash in between leaves a key of a task that is gone, and not a task twice
+			return nil
 		case errors.Is(err, store.ErrNotFound):
 			return fmt.Errorf("task %q: %w", id, ErrNoTask)
 		case !errors.Is(err, store.ErrConflict): // else it was asked to end in between

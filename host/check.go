@@ -18,7 +18,7 @@ type CheckReport struct {
 	Tasks    int      `json:"tasks"`
 	Events   uint64   `json:"events"`
 	Modules  int      `json:"modules"`
-	SideLogs int      `json:"side_logs"` // that are no task
+	SideLogs int      `json:"side_logs"` // that are no task: of keys
 	Bytes    int64    `json:"bytes"`     // of events, modules and records of side logs
 	Damage   []Damage `json:"damage"`
 }
@@ -74,8 +74,10 @@ func (h *Host) checkTask(ctx context.Context, head *store.Head, report *CheckRep
 	if err != nil {
 		return report.add(ctx, head.Task, err)
 	}
-	if err := report.add(ctx, head.Task, h.checkHead(head, state)); err != nil {
-		return err
+	for _, err := range []error{h.checkHead(head, state), h.checkKey(ctx, head.Task, state.Created())} {
+		if err := report.add(ctx, head.Task, err); err != nil {
+			return err
+		}
 	}
 	return h.checkModules(ctx, head.Task, state, report)
 }

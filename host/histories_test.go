@@ -122,7 +122,7 @@ func recordHistories(t *testing.T) {
 		}
 		log := newLog(t)
 		r.run(t, log)
-		heads, err := log.List(t.Context(), store.Query{})
+		heads, err := log.List(t.Context(), store.Query{Before: sideLog})
 		require.NoError(t, err)
 		require.Len(t, heads, 1)
 		records, err := log.Read(t.Context(), heads[0].Task, 0, 0)

@@ -56,6 +56,9 @@ type Events struct {
 	// task had already.
 	Committed func(*Event)
 	Recalled  func(*Event)
+	// Known is called where a submission's key belongs to a task already, with that task and the phase it is in: it has
+	// ended, or is gone on with.
+	Known func(task, phase string)
 	// Compiling is called before a plugin is compiled that no cache holds.
 	Compiling func(plugin string)
 	// Waiting is called while a reply streams in.
@@ -130,4 +133,8 @@ type Submission struct {
 	Config Config
 	// Grants are what the plugins may do besides computing.
 	Grants []Grant
+	// Key, where it is not empty, has the submission begin one task, however often it comes: the same submission with the
+	// same key is that task, which is resumed. With something else submitted it is a *KeyError. CheckKey says
+	// what a key can be. A submission that is refused leaves its key free, and so does a task that is deleted.
+	Key string
 }

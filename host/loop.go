@@ -23,7 +23,8 @@ type run struct {
 	state   *core.State
 	plugins *loaded
 	counter *tokens.Counter
-	blobs   []store.Blob // go with the first commit
+	blobs   []store.Blob   // go with the first commit
+	beside  []store.Append // the same, to logs that are no task
 	results chan finished
 	begun   map[string]*underway // effects, by id
 	news    chan news            // of the log
@@ -193,10 +194,12 @@ func (r *run) keep(ctx context.Context, in core.Input) (kept bool, err error) {
 		}
 		switch {
 		case err == nil:
-			r.blobs = nil
+			r.blobs, r.beside = nil, nil
 			return true, r.evolve(events)
 		case !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrFenced):
 			return false, r.storeError(err)
+		case r.beside != nil: // the task itself nobody else knows yet
+			return false, fmt.Errorf("%w: %w", errBeside, err)
 		}
 		if ended, err := r.overtaken(ctx, err); ended || err != nil {
 			return false, err
@@ -248,7 +251,7 @@ func (r *run) commit(events []*event.Event) (store.Commit, error) {
 	}
 	var err error
 	a.Index, a.Label, err = r.listing(events)
-	return store.Commit{Appends: []store.Append{a}, Blobs: r.blobs}, err
+	return store.Commit{Appends: append([]store.Append{a}, r.beside...), Blobs: r.blobs}, err
 }
 
 // end says how the task ended, or why it halted.

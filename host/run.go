@@ -30,10 +30,24 @@ func (h *Host) Run(ctx context.Context, sub Submission) (*Result, error) {
 	if !utf8.ValidString(sub.Goal) {
 		return nil, errors.New("the task is not UTF-8 text")
 	}
+	if sub.Key != "" {
+		if err := CheckKey(sub.Key); err != nil {
+			return nil, err
+		}
+	}
 	created, err := h.describe(sub)
 	if err != nil {
 		return nil, err
 	}
+	if sub.Key != "" {
+		return h.runOnce(ctx, sub, created)
+	}
+	return h.begin(ctx, sub, created, nil)
+}
+
+// begin begins a task, and runs it to its end. beside, where it is set, gives what becomes durable with the task's first
+// commit: errBeside where that was refused for it, and nothing was begun.
+func (h *Host) begin(ctx context.Context, sub Submission, created *event.TaskCreated, beside func(task string) (store.Append, error)) (*Result, error) {
 	l, err := h.load(ctx, given(sub.Recipe, sub.Tools), created.Grants, &sub.Config)
 	switch {
 	case len(rejections(err)) > 0 && ctx.Err() == nil:
@@ -50,6 +64,13 @@ func (h *Host) Run(ctx context.Context, sub Submission) (*Result, error) {
 	defer end()
 	r := newRun(h, id, sub.ModelName, core.New(), l)
 	r.blobs = moduleBlobs(id, sub)
+	if beside != nil {
+		a, err := beside(id)
+		if err != nil {
+			return nil, err
+		}
+		r.beside = []store.Append{a}
+	}
 	r.fence = 1 // of the claim that the task begins with
 	if err := r.feed(ctx, core.TaskSubmitted{Task: id, Worker: h.worker, Created: *created}); err != nil {
 		return r.unbegun(ctx), interrupted(ctx, err)
@@ -118,6 +139,9 @@ func (h *Host) describe(sub Submission) (*event.TaskCreated, error) {
 		Goal: sub.Goal, Model: sub.ModelName, Recipe: recipe, Tools: tools, Grants: grants,
 		Config: config, Host: h.opts.Version, ABI: abi.Release, Context: event.ContextProtocol,
 	}
+	if sub.Key != "" {
+		created.Key = keyDigest(sub.Key)
+	}
 	if sub.Config.Conversation.ContextLimit.Window != nil { // else nothing is counted
 		created.Tokenizer = tokens.New(sub.ModelName).Encoding()
 	}
@@ -138,6 +162,11 @@ func moduleBlobs(id string, sub Submission) []store.Blob {
 // Resume takes a task over and runs it to its end, with what it pinned. Of a task that has ended it gives
 // the result again, and runs nothing.
 func (h *Host) Resume(ctx context.Context, id string) (*Result, error) {
+	return h.resume(ctx, id, func(*core.State) {})
+}
+
+// resume is Resume that tells what the task is before anything of it goes on.
+func (h *Host) resume(ctx context.Context, id string, found func(*core.State)) (*Result, error) {
 	end, err := h.beginRun(ctx, id) // before the fold: until the end nobody else goes on with it
 	if err != nil {
 		return nil, interrupted(ctx, err)
@@ -147,6 +176,7 @@ func (h *Host) Resume(ctx context.Context, id string) (*Result, error) {
 	if err != nil {
 		return nil, interrupted(ctx, err)
 	}
+	found(state)
 	if state.Outcome() != nil {
 		return result(id, state), nil
 	}

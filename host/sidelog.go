@@ -37,6 +37,9 @@ func sideAppend(head store.Head, fence uint64, record []byte) store.Append {
 	return store.Append{Task: head.Task, Expected: head.Last, Fence: fence, Records: [][]byte{record}, Index: record}
 }
 
+// errBeside says that a side log has changed, so that the commit which was to change it with a task was refused.
+var errBeside = errors.New("a log beside the task has changed")
+
 // checkSideLog reads a side log. What it says is for who knows its kind.
 func (h *Host) checkSideLog(ctx context.Context, head *store.Head, report *CheckReport) error {
 	report.SideLogs++
@@ -59,8 +62,12 @@ func (h *Host) checkSideLog(ctx context.Context, head *store.Head, report *Check
 	if now, err := h.sideHead(ctx, head.Task); err != nil || now.Last != head.Last || now.Fence != head.Fence {
 		return err // it has changed since it was listed
 	}
-	if !whole {
+	switch {
+	case !whole:
 		return &damageError{Damage{head.Task, 0, fmt.Sprintf("its newest record, %d of %d, is not what lists have of it", last.Seq, head.Last)}}
+	case strings.HasPrefix(head.Task, keyLog):
+		_, err := decodeKey(head)
+		return err
 	}
 	return nil
 }

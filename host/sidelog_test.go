@@ -11,6 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// keyed is a task without plugins that is submitted with a key.
+func keyed(key string) Submission {
+	sub := bare()
+	sub.Key = key
+	return sub
+}
+
 // commitBeside puts a record into a side log.
 func commitBeside(t testing.TB, log store.Log, id string, fence uint64, record string) error {
 	t.Helper()
@@ -40,20 +47,20 @@ func TestSideLogsAreNoTasks(t *testing.T) {
 	for name, log := range sideLogStores(t) {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, log, &fakeModel{replies: []any{says("four")}}, Events{})
-			r, err := h.Run(t.Context(), bare())
+			r, err := h.Run(t.Context(), keyed("k"))
 			require.NoError(t, err)
 			require.NoError(t, commitBeside(t, log, "~lease-file", 1, "one"))
 			require.NoError(t, commitBeside(t, log, "~lease-file", 2, "two"))
 
 			requireOnlyTask(t, h, r.Task)
-			for _, id := range []string{"~", "~lease-file", "~lease-", "~store"} {
+			for _, id := range []string{"~", "~lease-file", keyLog + keyDigest("k"), "~store"} {
 				requireNoTask(t, h, id)
 			}
 			report, err := h.Check(t.Context(), nil)
 			require.NoError(t, err)
 			require.Empty(t, report.Damage)
 			require.Equal(t, 1, report.Tasks)
-			require.Equal(t, 1, report.SideLogs)
+			require.Equal(t, 2, report.SideLogs)
 			require.NoError(t, h.Delete(t.Context(), r.Task, false))
 			heads, err := log.List(t.Context(), store.Query{})
 			require.NoError(t, err)
@@ -122,14 +129,43 @@ func TestSideAppend(t *testing.T) {
 	require.ErrorIs(t, put(first, 4, "c"), store.ErrConflict)
 }
 
-// TestCheckOfSideLogs: what is wrong with a side log is told of as its own damage.
+// TestCheckOfSideLogs: what is wrong with a side log is told of as its own damage, and what it was checked beside stays as
+// it is.
 func TestCheckOfSideLogs(t *testing.T) {
-	log := newLog(t)
-	require.NoError(t, commitBeside(t, log, "~x", 1, "a"))
-	appendRaw(t, log, "~x", "", nil, []byte("b"))
-	report, err := open(t, log, nil, Events{}).Check(t.Context(), nil)
-	require.NoError(t, err)
-	require.Equal(t, []Damage{{"~x", 0, "its newest record, 2 of 2, is not what lists have of it"}}, report.Damage)
+	id := keyLog + keyDigest("k")
+	for name, d := range map[string]struct {
+		do         func(t *testing.T, log store.Log, task string)
+		task, what string
+	}{
+		"another index": {func(t *testing.T, log store.Log, _ string) { appendRaw(t, log, id, "", nil, []byte("x")) },
+			id, "its newest record, 2 of 2, is not what lists have of it"},
+		"no record of a key": {func(t *testing.T, log store.Log, _ string) { require.NoError(t, commitBeside(t, log, id, 1<<60, "x")) },
+			id, "it is not the record of a key: "},
+		"a newer form": {func(t *testing.T, log store.Log, _ string) {
+			require.NoError(t, commitBeside(t, log, id, 1<<60, "\x83\x02\x61a\x61b"))
+		}, id, "has form 2, and this axishost knows 1"},
+		"not there": {func(t *testing.T, log store.Log, _ string) { require.NoError(t, log.Delete(t.Context(), id, 1)) },
+			"", "it has a key, and " + id + " does not say so"},
+		"of a task that is not there": {func(t *testing.T, log store.Log, _ string) {
+			require.NoError(t, commitBeside(t, log, id, 1<<60, "\x83\x01\x61a\x61b"))
+		}, "", "it has a key, and " + id + " does not say so"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := newLog(t)
+			h := open(t, log, &fakeModel{replies: []any{says("four")}}, Events{})
+			r, err := h.Run(t.Context(), keyed("k"))
+			require.NoError(t, err)
+			d.do(t, log, r.Task)
+			report, err := h.Check(t.Context(), nil)
+			require.NoError(t, err)
+			require.Len(t, report.Damage, 1)
+			if d.task == "" {
+				d.task = r.Task
+			}
+			require.Equal(t, d.task, report.Damage[0].Task)
+			require.Contains(t, report.Damage[0].What, d.what)
+		})
+	}
 }
 
 // TestCheckOfAChangingSideLog: one that goes, and one that comes again, between the list and the look is no damage.
