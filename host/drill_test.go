@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/axishost/axishost/host/internal/event"
@@ -256,9 +257,79 @@ func TestDrill11RollbackOfATurnThatWrote(t *testing.T) {
 	requireMade(t, s.Effects(), 1, 2)
 }
 
-// TestDrill12SubmittedTwice with one idempotency key.
+// TestDrill12SubmittedTwice: the same task is submitted twice with one idempotency key, one after the other, by several at
+// once, and after the death of the first. It is one task, and each entry is made once.
 func TestDrill12SubmittedTwice(t *testing.T) {
-	t.Skip("waits for its issue: a Submission has no idempotency key yet")
+	replies := []any{appends("cash", 1, 2), appends("bank", 3), says("done")}
+	begin := func(t *testing.T) (*ledgertest.Server, Submission) {
+		s := newLedger(t, ledgertest.Options{Raw: true})
+		sub := ledgerTask(t, s)
+		sub.Key = "invoice 4711"
+		return s, sub
+	}
+	// one: there is one task, which has succeeded, and log and ledger agree.
+	one := func(t *testing.T, log store.Log, s *ledgertest.Server) string {
+		events := theHistory(t, open(t, log, nil, Events{}))
+		require.Equal(t, 1, count(events, event.TypeTaskSucceeded))
+		requireTrue(t, events, s.Effects(), true)
+		requireMade(t, s.Effects(), 1, 2, 3)
+		require.True(t, requireKeyed(t, log, "invoice 4711"))
+		return events[0].Task
+	}
+	t.Run("one after the other", func(t *testing.T) {
+		s, sub := begin(t)
+		log, m := newLog(t), &fakeModel{replies: replies}
+		first, err := open(t, log, m, Events{}).Run(t.Context(), sub)
+		require.NoError(t, err)
+		second, err := open(t, log, m, Events{}).Run(t.Context(), sub)
+		require.NoError(t, err)
+		require.Equal(t, first, second)
+		require.Len(t, m.asked, len(replies))
+		require.Equal(t, first.Task, one(t, log, s))
+	})
+	t.Run("at once", func(t *testing.T) {
+		s, sub := begin(t)
+		log, runners := newLog(t), newRunners()
+		var ended atomic.Int64
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				r, err := shared(t, log, runners, &fakeModel{replies: replies}).Run(t.Context(), sub)
+				if errors.Is(err, errBusy) {
+					return // somebody is at it
+				}
+				if assert.NoError(t, err) {
+					assert.Equal(t, "done", r.Answer)
+					ended.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		require.Positive(t, ended.Load())
+		one(t, log, s)
+	})
+	t.Run("after the first has died", func(t *testing.T) {
+		stride := 1
+		if raced {
+			stride = 3
+		}
+		for n := 1; ; n += stride { // 1, stored: between the commit and the answer
+			for _, stored := range []bool{true, false} {
+				s, sub := begin(t)
+				log := newLog(t)
+				_, err := open(t, &failingLog{Log: log, left: n, after: stored}, &fakeModel{replies: replies}, Events{}).Run(t.Context(), sub)
+				if err == nil {
+					require.Greater(t, n, 8)
+					return
+				}
+				require.ErrorIs(t, err, errCrash)
+				require.Equal(t, n > 1 || stored, requireKeyed(t, log, sub.Key))
+				r, err := open(t, log, &fakeModel{replies: replies}, Events{}).Run(t.Context(), sub)
+				require.NoError(t, err, "commit %d, stored %v", n, stored)
+				require.Equal(t, r.Task, one(t, log, s))
+			}
+		}
+	})
 }
 
 // requestCancel has the last task of a log cancelled, and returns when that is stored; cancelled gets how it ended.
