@@ -22,8 +22,8 @@ func (a *app) doctorCommand() *cobra.Command {
 compares the plugins that tasks were begun with with their digests. It changes no task, and works while tasks
 are being run; but opening a store writes to its directory, so check a copy of a backup. What is damaged is printed, a line each, and doctor then exits with 9. With --json it prints one
 object with the fields store, key (id of the key that it is encrypted with; empty: plain), tasks, events,
-modules, side_logs (what is no task), bytes and damage: an array of objects with the fields task (empty: some task; ~store:
-how the store is encrypted; another id with ~: a side log), seq (0: not one event) and what.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
+modules, side_logs (what is no task: who has which key of run --key), bytes and damage: an array of objects with the fields task (empty: some task; ~store:
+how the store is encrypted; ~key-...: a side log), seq (0: not one event) and what.` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost doctor
   axishost doctor --store copy-of-backup --json | jq .damage`,
 		Args:              none,

@@ -62,6 +62,9 @@ type runFlags struct {
 	tools  []string
 	allow  []string
 	proof  proofFlags
+	// key makes the run the same task each time; keyed tells that it was given, be it empty.
+	key   string
+	keyed bool
 }
 
 // outcomeFields tells of the object in which run and resume print what a task came to.
@@ -94,22 +97,31 @@ public address (http-private=HOST also where its name leads to a private one; an
 http=127.0.0.1:9000, is meant as it stands); with PLUGIN: in front it is for one plugin. What proves an answer right
 is the recipe's verify, and --schema, --match and --equals; without any of them success is not verified.
 
+With --key the same command is one task, however often it comes (from cron, a queue, a script that tries again): where the task
+is there already it is gone on with, as resume does, and where it has ended its answer is printed again. With anything else
+submitted the key is refused. The key is free again when its task is removed.
+
 With --json it prints one object, also of a task that did not succeed` + outcomeFields + exitHelp(allExits()...),
 		Example: `  axishost run --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"
   axishost run --model gpt-4o-mini --set conversation.max_turns=20 @task.txt
   OPENAI_BASE_URL=http://localhost:11434/v1 axishost run --model llama3.2 "Name three rivers"
   axishost run --model script:demo.yaml --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"
-  axishost run --tool ledger.wasm --allow http=ledger.example.com --match '^entry' "Book 7 to cash"`,
+  axishost run --tool ledger.wasm --allow http=ledger.example.com --match '^entry' "Book 7 to cash"
+  axishost run --key report-2026-11 --model gpt-4o-mini @report.txt`,
 		Args:              one("TASK"),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.keyed = cmd.Flags().Changed("key")
+			return a.run(cmd.Context(), f, args[0])
+		},
 	}
 	cmd.Flags().Var(&onceValue{&f.recipe, "a task has one recipe"}, "recipe", "packed recipe `file`")
 	cmd.Flags().StringArrayVar(&f.tools, "tool", nil, "packed tools `file`; may be given several times")
 	_ = cmd.MarkFlagFilename("recipe", "wasm")
 	cmd.Flags().StringArrayVar(&f.allow, "allow", nil, "let plugins do more than compute: `[PLUGIN:]http=HOST`; may be given several times")
 	_ = cmd.MarkFlagFilename("tool", "wasm")
-	completeNothing(cmd, "allow")
+	cmd.Flags().Var(&onceValue{&f.key, "a task has one key"}, "key", "idempotency `key`: the same run with the same key is the same task")
+	completeNothing(cmd, "allow", "key")
 	f.proof.add(cmd)
 	f.modelFlags.add(cmd)
 	return cmd
@@ -121,6 +133,11 @@ func (a *app) run(ctx context.Context, f *runFlags, task string) error {
 		return err
 	}
 	a.told = told
+	if f.keyed {
+		if err := host.CheckKey(f.key); err != nil {
+			return usage(fmt.Errorf("--key: %w", err))
+		}
+	}
 	goal, err := a.goal(ctx, task)
 	if err != nil {
 		return err
@@ -160,7 +177,7 @@ func (a *app) run(ctx context.Context, f *runFlags, task string) error {
 	return a.withStore(ctx, storeOptions{}, func(s *sharedStore) error {
 		return a.perform(s, e, &f.modelFlags, func(h *host.Host) (*host.Result, error) {
 			return h.Run(ctx, host.Submission{
-				Goal: goal, ModelName: pinnedName(merged.Model.Name), Recipe: recipe, Tools: tools, Config: merged.Task, Grants: grants,
+				Goal: goal, ModelName: pinnedName(merged.Model.Name), Recipe: recipe, Tools: tools, Config: merged.Task, Grants: grants, Key: f.key,
 			})
 		})
 	})

@@ -116,11 +116,12 @@ func exitCode(err error) int {
 	var fault *plugins.CallError
 	var stopped *host.StoppedError
 	var busy *control.BusyError
+	var key *host.KeyError
 	switch {
 	case errors.As(err, &own):
 		return own.code
 	case errors.As(err, &set), errors.Is(err, host.ErrNoTask), errors.Is(err, host.ErrNotAwaited), errors.Is(err, host.ErrAmbiguous), errors.Is(err, host.ErrGoal),
-		errors.As(err, &busy):
+		errors.As(err, &busy), errors.As(err, &key):
 		return exitUsage
 	case errors.As(err, &refused):
 		return exitRefused

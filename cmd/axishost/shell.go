@@ -21,6 +21,9 @@ func (a *app) runLine(f *runFlags, model, task string) string {
 	for _, grant := range f.allow {
 		words = append(words, "--allow", grant)
 	}
+	if f.key != "" {
+		words = append(words, "--key", f.key)
+	}
 	words = append(append(words, f.proof.words()...), "--model", model)
 	if f.config != "" {
 		words = append(words, "--config", f.config)

@@ -43,10 +43,10 @@ func TestShellQuote(t *testing.T) {
 func TestCommandLines(t *testing.T) {
 	a := &app{storeDir: "a b"}
 	f := &runFlags{
-		recipe: "r.wasm", tools: []string{"t.wasm", "u v.wasm"},
+		recipe: "r.wasm", tools: []string{"t.wasm", "u v.wasm"}, key: "no. 7",
 		modelFlags: modelFlags{config: "c.yaml", sets: []string{"model.base_url=http://h/v1", "limits.parallel_tools=2"}},
 	}
-	assert.Equal(t, "axishost run --store 'a b' --recipe r.wasm --tool t.wasm --tool 'u v.wasm' --model m --config c.yaml"+
+	assert.Equal(t, "axishost run --store 'a b' --recipe r.wasm --tool t.wasm --tool 'u v.wasm' --key 'no. 7' --model m --config c.yaml"+
 		" --set model.base_url=http://h/v1 --set limits.parallel_tools=2 -- -x", a.runLine(f, "m", "-x"))
 	here, err := os.Getwd()
 	require.NoError(t, err)

@@ -55,6 +55,7 @@ func (v *view) events() host.Events {
 	return host.Events{
 		Committed: v.committed,
 		Recalled:  v.recalled,
+		Known:     v.known,
 		Compiling: func(plugin string) {
 			v.print(timeline.Line{Kind: timeline.Detail, Text: "compiling " + plugin + " (first use)"})
 		},
@@ -91,6 +92,15 @@ func (v *view) recalled(e *host.Event) {
 	if lines := v.timeline.Event(e); e.Seq == 1 {
 		v.print(lines...)
 	}
+}
+
+// known tells that what was submitted is a task already.
+func (v *view) known(_, phase string) {
+	text := "the key is this task's: it goes on"
+	if s := (host.Summary{Phase: phase}); s.Ended() {
+		text = "the key is this task's, which has ended (" + phase + ")"
+	}
+	v.print(timeline.Line{Kind: timeline.Notice, Label: "known", Text: text})
 }
 
 func (v *view) committed(e *host.Event) {
