@@ -42,9 +42,13 @@ func goldens() map[string]any {
 			Task: "What is 17 * 23?", Answer: "391",
 			Evidence: []abi.Evidence{{Step: 1, Tool: "calc", Result: "391"}},
 		},
-		"verify-output":        abi.VerifyOutput{Verified: true, Evidence: json.RawMessage(`{"step":1}`)},
-		"verify-output-no":     abi.VerifyOutput{Reason: "no tool result holds the answer"},
-		"tool-input":           abi.ToolInput{Tool: "calc", Arguments: json.RawMessage(`{"expression":"17*23"}`), OperationID: "op-1", Attempt: 1},
+		"verify-output":    abi.VerifyOutput{Verified: true, Evidence: json.RawMessage(`{"step":1}`)},
+		"verify-output-no": abi.VerifyOutput{Reason: "no tool result holds the answer"},
+		"tool-input":       abi.ToolInput{Tool: "calc", Arguments: json.RawMessage(`{"expression":"17*23"}`), OperationID: "op-1", Attempt: 1},
+		"tool-input-leases": abi.ToolInput{
+			Tool: "append", Arguments: json.RawMessage(`{"account":"cash"}`), OperationID: "op-1", Attempt: 1,
+			Leases: []abi.Lease{{Resource: "account:cash", Fence: 9}},
+		},
 		"tool-output":          abi.ToolOutput{Status: abi.ToolOK, Result: "391"},
 		"tool-output-evidence": abi.ToolOutput{Status: abi.ToolOK, Result: "391", Evidence: json.RawMessage(`["calc"]`)},
 		"tool-output-failed": abi.ToolOutput{

@@ -88,6 +88,17 @@ type ToolInput struct {
 	OperationID string `json:"operation_id"`
 	// Attempt counts from 1.
 	Attempt int64 `json:"attempt"`
+	// Leases are the resources of the tool's templates that the call has to itself: none for a tool that only reads.
+	Leases []Lease `json:"leases,omitempty"`
+}
+
+// Lease says that nobody else who asks the host for a resource changes it while a call runs.
+type Lease struct {
+	// Resource is its name, as the tool's template gives it.
+	Resource string `json:"resource"`
+	// Fence is above that of every earlier lease of the resource. A service that is told it, and refuses one below the
+	// highest that it has seen, is safe from a call that outlived its lease.
+	Fence uint64 `json:"fence"`
 }
 
 // ToolStatus says what is known of a tool call.

@@ -43,7 +43,7 @@ func (r *registry) addTool(name string, run func(Call) Result) *ToolFunctions {
 	t := &ToolFunctions{name: name, owner: r, hooks: map[abi.Hook]handler{}}
 	r.tools[name] = t
 	return t.add(abi.HookToolCall, toolHook(func(in abi.ToolInput) (Result, error) {
-		out := run(Call{Arguments: in.Arguments, OperationID: in.OperationID, Attempt: in.Attempt})
+		out := run(Call{Arguments: in.Arguments, OperationID: in.OperationID, Attempt: in.Attempt, Leases: in.Leases})
 		return out, needs(out.Status != "", "a result without a status")
 	}))
 }

@@ -17,6 +17,8 @@ type Call struct {
 	// Attempt counts from 1. A tool that writes passes it on beside the OperationID, so that Reconcile can shut out the
 	// attempts up to one, and no later one.
 	Attempt int64
+	// Leases are the resources that a call has to itself, as the tool's templates name them.
+	Leases []abi.Lease
 	// Try counts the questions of Reconcile about Attempt, from 1; 0 in a call.
 	Try int64
 }
@@ -24,6 +26,17 @@ type Call struct {
 // Decode reads the arguments into v, a pointer to a struct. Anything that v has no field for is an error
 // whose text the model can act on: return it with Invalid("%v", err).
 func (c Call) Decode(v any) error { return decodeStrict(c.Arguments, v) }
+
+// Fence gives the fence of the lease on a resource: pass it on to a service that refuses what comes under an earlier one.
+// It is 0 where the call has no such lease.
+func (c Call) Fence(resource string) uint64 {
+	for _, l := range c.Leases {
+		if l.Resource == resource {
+			return l.Fence
+		}
+	}
+	return 0
+}
 
 // Result is what a tool answers. OK, Invalid, Failed and Unknown make one; the other fields may be set
 // afterwards.

@@ -7,8 +7,11 @@
 //	                        201 and the entry; K again 200 and the same entry; K with another body 409
 //	GET    /entries?key=K   200 and the entry that K made, or 404: the question that settles an unknown outcome
 //	                        of Idempotency-Attempt: N (0 when absent) 410 where attempts up to N are shut out
+//	                        with If-Match: V 412 where the account is not at version V, with Lease-Fence: F where an
+//	                        entry was made under a later lease of it
 //	PUT    /fences/K        {"attempts": N}: no attempt up to N makes an entry any more; 201, or 200 and the entry that K
 //	                        made before: the answer that makes an unknown outcome known
+//	GET    /accounts/A      {"account", "balance", "version"}, and the version as ETag
 //	GET    /entries         all entries, the oldest first
 //	DELETE /entries/ID      Idempotency-Key: K; 200 and the entry, void; again the same answer
 //	GET    /stats           Stats

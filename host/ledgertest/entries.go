@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 const noKey = "the header Idempotency-Key is missing"
@@ -24,19 +25,19 @@ func (s *Server) post(c *call) reply {
 	case c.key == "" && !c.raw:
 		return refuse(http.StatusBadRequest, noKey)
 	}
-	attempt, err := attemptOf(c)
+	said, err := conditionsOf(c)
 	if err != nil {
 		return refuse(http.StatusBadRequest, "%v", err)
 	}
-	e := Effect{Kind: Post, Key: c.key, Account: asked.Account, Amount: asked.Amount, Text: asked.Text, Raw: c.raw, Attempt: attempt}
+	e := Effect{
+		Kind: Post, Key: c.key, Account: asked.Account, Amount: asked.Amount, Text: asked.Text, Raw: c.raw,
+		Attempt: said.attempt, Lease: said.lease,
+	}
 	return s.change(e, func() (reply, bool) {
 		old, known := s.ledger.byKey(c.key)
-		last, fenced := s.ledger.fences[c.key]
 		switch {
-		case fenced && attempt <= last && (!known || c.raw):
-			return refuse(http.StatusGone, "attempt %d under the key %q is shut out", attempt, c.key), false
 		case !known || c.raw:
-			return reply{status: http.StatusCreated}, true
+			return s.admit(c.key, said, s.ledger.account(asked.Account))
 		case old.Account != asked.Account || old.Amount != asked.Amount || old.Text != asked.Text:
 			return refuse(http.StatusConflict, "the key %q belongs to another body", c.key), false
 		}
@@ -44,16 +45,56 @@ func (s *Server) post(c *call) reply {
 	})
 }
 
-// attemptOf reads which attempt a request belongs to: 0 where it does not say.
-func attemptOf(c *call) (int, error) {
-	if c.attempt == "" {
-		return 0, nil
+// conditions are those under which an entry is to be made.
+type conditions struct {
+	attempt int
+	version int // -1: any
+	lease   uint64
+}
+
+// conditionsOf reads the conditions of a request.
+func conditionsOf(c *call) (conditions, error) {
+	said := conditions{version: -1}
+	for _, h := range []struct {
+		name string
+		set  func(n uint64)
+	}{
+		{"Idempotency-Attempt", func(n uint64) { said.attempt = int(n) }},
+		{"If-Match", func(n uint64) { said.version = int(n) }},
+		{"Lease-Fence", func(n uint64) { said.lease = n }},
+	} {
+		text := strings.Trim(c.header.Get(h.name), `"`)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return said, fmt.Errorf("the header %s: %q is no number", h.name, text)
+		}
+		h.set(n)
 	}
-	n, err := strconv.Atoi(c.attempt)
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("the header Idempotency-Attempt: %q is no number", c.attempt)
+	return said, nil
+}
+
+// admit tells whether an entry may be made.
+func (s *Server) admit(key string, said conditions, a Account) (reply, bool) {
+	last, fenced := s.ledger.fences[key]
+	switch {
+	case fenced && said.attempt <= last:
+		return refuse(http.StatusGone, "attempt %d under the key %q is shut out", said.attempt, key), false
+	case said.lease < a.lease && said.lease != 0:
+		return refuse(http.StatusPreconditionFailed, "account %s was written to under a later lease", a.Account), false
+	case said.version >= 0 && said.version != a.Version:
+		return refuse(http.StatusPreconditionFailed, "account %s is at version %d, not %d", a.Account, a.Version, said.version), false
 	}
-	return n, nil
+	return reply{status: http.StatusCreated}, true
+}
+
+// getAccount answers what an account is at.
+func (s *Server) getAccount(c *call) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return reply{http.StatusOK, s.ledger.account(c.account)}
 }
 
 // fence shuts out the attempts of a key up to one, unless the key made an entry.

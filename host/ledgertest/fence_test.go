@@ -1,9 +1,7 @@
 package ledgertest
 
 import (
-	"net/http"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,15 +11,7 @@ import (
 // post sends an attempt.
 func post(t *testing.T, s *Server, key, attempt string) int {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", s.URL()+"/entries", strings.NewReader(rent))
-	require.NoError(t, err)
-	r.Header.Set("Idempotency-Key", key)
-	r.Header.Set("Idempotency-Attempt", attempt)
-	r.Close = true
-	resp, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	return resp.StatusCode
+	return postIf(t, s, key, "Idempotency-Attempt", attempt)
 }
 
 func TestFence(t *testing.T) {

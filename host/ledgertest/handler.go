@@ -20,6 +20,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /entries", s.entries(s.get))
 	mux.HandleFunc("DELETE /entries/{id}", s.entries(s.void))
 	mux.HandleFunc("PUT /fences/{key}", s.entries(s.fence))
+	mux.HandleFunc("GET /accounts/{account}", s.entries(s.getAccount))
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) { send(w, reply{http.StatusOK, s.Stats()}) })
 	mux.HandleFunc("POST /faults", s.postFaults)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,10 +42,11 @@ func refuse(status int, format string, args ...any) reply {
 	return reply{status, map[string]string{"error": fmt.Sprintf(format, args...)}}
 }
 
-// call is one request to /entries or /fences.
+// call is one request to /entries, /accounts or /fences.
 type call struct {
 	method, id, key string
-	attempt         string
+	account         string
+	header          http.Header
 	raw             bool
 	lookup          bool // GET of a key
 	body            []byte
@@ -54,7 +56,7 @@ type call struct {
 // entries reads a request, deals it its fault, has it done by do, and answers as the fault wants.
 func (s *Server) entries(do func(c *call) reply) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		c := &call{method: r.Method, id: r.PathValue("id"), key: r.Header.Get("Idempotency-Key"), attempt: r.Header.Get("Idempotency-Attempt")}
+		c := &call{method: r.Method, id: r.PathValue("id"), key: r.Header.Get("Idempotency-Key"), account: r.PathValue("account"), header: r.Header}
 		c.raw = s.options.Raw || r.URL.Query().Get("mode") == "raw"
 		switch r.Method {
 		case http.MethodGet:
@@ -191,6 +193,9 @@ func encode(w http.ResponseWriter, answer reply) []byte {
 	text = append(text, '\n')
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	if a, ok := answer.value.(Account); ok {
+		w.Header().Set("ETag", strconv.Quote(strconv.Itoa(a.Version)))
+	}
 	return text
 }
 

@@ -27,6 +27,8 @@ type Effect struct {
 	Text    string `json:"text,omitempty"`
 	// Attempt is the attempt that made the entry, or the last one that a fence shuts out.
 	Attempt int `json:"attempt,omitempty"`
+	// Lease is the fence of the lease under which an entry was made; 0: none.
+	Lease uint64 `json:"lease,omitempty"`
 	// Raw says that the effect did not ask whether its key was there before.
 	Raw bool `json:"raw,omitempty"`
 }
@@ -39,6 +41,15 @@ type Entry struct {
 	Amount  int64  `json:"amount"`
 	Text    string `json:"text"`
 	Void    bool   `json:"void"`
+}
+
+// Account is what is known of an account.
+type Account struct {
+	Account string `json:"account"`
+	Balance int64  `json:"balance"`
+	Version int    `json:"version"` // counts the changes
+
+	lease uint64 // the highest under which an entry was made
 }
 
 // Stats are counts since the ledger began, or since the process did where they are of requests.
@@ -61,10 +72,12 @@ type ledger struct {
 	posted  map[string]int // key of a POST to the index of its first entry
 	voided  map[string]int // key of a DELETE to the index of the entry that it made void
 	fences  map[string]int // key to the last attempt that is shut out
+	// accounts by name.
+	accounts map[string]Account
 }
 
 func newLedger(effects []Effect) *ledger {
-	l := &ledger{posted: map[string]int{}, voided: map[string]int{}, fences: map[string]int{}}
+	l := &ledger{posted: map[string]int{}, voided: map[string]int{}, fences: map[string]int{}, accounts: map[string]Account{}}
 	for _, e := range effects {
 		l.apply(e)
 	}
@@ -80,13 +93,30 @@ func (l *ledger) apply(e Effect) Entry {
 	}
 	if e.Kind == Void {
 		i := l.index(e.ID)
+		if !l.entries[i].Void {
+			l.book(l.entries[i].Account, -l.entries[i].Amount, 0)
+		}
 		l.entries[i].Void = true
 		remember(l.voided, e.Key, i)
 		return l.entries[i]
 	}
+	l.book(e.Account, e.Amount, e.Lease)
 	l.entries = append(l.entries, Entry{ID: e.ID, Key: e.Key, Account: e.Account, Amount: e.Amount, Text: e.Text})
 	remember(l.posted, e.Key, len(l.entries)-1)
 	return l.entries[len(l.entries)-1]
+}
+
+// book changes an account.
+func (l *ledger) book(account string, amount int64, lease uint64) {
+	a := l.account(account)
+	a.Balance, a.Version, a.lease = a.Balance+amount, a.Version+1, max(a.lease, lease)
+	l.accounts[account] = a
+}
+
+func (l *ledger) account(name string) Account {
+	a := l.accounts[name]
+	a.Account = name
+	return a
 }
 
 func remember(first map[string]int, key string, i int) {

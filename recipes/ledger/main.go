@@ -16,6 +16,7 @@ import (
 
 func init() {
 	guest.Tool("append", appendEntry).Reconcile(find).Compensate(void).Preview(preview).Check(check)
+	guest.Tool("balance", balance)
 	guest.Tool("entries", list)
 }
 
@@ -26,6 +27,8 @@ type arguments struct {
 	Account string `json:"account"`
 	Amount  int64  `json:"amount"`
 	Text    string `json:"text,omitempty"`
+	// IfVersion is what the account has to be at: not for the ledger's body.
+	IfVersion *int64 `json:"if_version,omitempty"`
 }
 
 // entry is what the ledger knows of one.
@@ -68,12 +71,19 @@ func appendEntry(call guest.Call) guest.Result {
 	if err := call.Decode(&a); err != nil {
 		return guest.Invalid("%v", err)
 	}
+	headers := []string{"Idempotency-Key", call.OperationID, "Idempotency-Attempt", strconv.FormatInt(call.Attempt, 10)}
+	if fence := call.Fence("account:" + a.Account); fence > 0 {
+		headers = append(headers, "Lease-Fence", strconv.FormatUint(fence, 10))
+	}
+	if a.IfVersion != nil {
+		headers = append(headers, "If-Match", strconv.Quote(strconv.FormatInt(*a.IfVersion, 10)))
+		a.IfVersion = nil
+	}
 	body, err := json.Marshal(a)
 	if err != nil {
 		return guest.Invalid("%v", err)
 	}
-	response, err := send("POST", "/entries", body,
-		"Idempotency-Key", call.OperationID, "Idempotency-Attempt", strconv.FormatInt(call.Attempt, 10))
+	response, err := send("POST", "/entries", body, headers...)
 	if err != nil {
 		return guest.WriteFailed(err)
 	}
@@ -93,6 +103,8 @@ func outcome(r guest.Response) guest.Result {
 		return result
 	case r.Status == 409:
 		return guest.Failed(abi.ClassConflict, "the ledger has another entry under this operation: %s", reason(r))
+	case r.Status == 412:
+		return guest.Failed(abi.ClassConflict, "not appended: %s; look at its balance again", reason(r))
 	case r.Status == 410:
 		return guest.Failed(abi.ClassPermanent, "the ledger was told meanwhile to take this no more")
 	case r.Status == 429:
@@ -169,6 +181,28 @@ func preview(call guest.Call) (abi.PreviewOutput, error) {
 		Arguments: normal, Reversible: abi.ReversibleYes,
 		Impact: fmt.Sprintf("appends %d to account %q of the ledger (%q)", a.Amount, a.Account, a.Text),
 	}, err
+}
+
+func balance(call guest.Call) guest.Result {
+	var a struct {
+		Account string `json:"account"`
+		Balance int64  `json:"balance"`
+		Version int64  `json:"version"`
+	}
+	if err := call.Decode(&a); err != nil {
+		return guest.Invalid("%v", err)
+	}
+	response, err := send("GET", "/accounts/"+url.PathEscape(a.Account), nil)
+	switch {
+	case err != nil:
+		return guest.ReadFailed(err)
+	case response.Status != 200:
+		return guest.Failed(abi.ClassTransient, "the ledger answered %d", response.Status)
+	}
+	if err := json.Unmarshal(response.Body, &a); err != nil {
+		return guest.Failed(abi.ClassPermanent, "the ledger answered with no account: %v", err)
+	}
+	return guest.OK(fmt.Sprintf("%s: %d (version %d)", a.Account, a.Balance, a.Version))
 }
 
 func list(guest.Call) guest.Result {

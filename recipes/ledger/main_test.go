@@ -132,6 +132,31 @@ func TestCompensate(t *testing.T) {
 	assert.Equal(t, abi.ToolFailed, got.Status, "it is not known which entry")
 }
 
+// TestConditions: the version that the model saw goes to the ledger as a condition, and not as part of the entry; a ledger
+// that is at another one says so, and the model is told to look again.
+func TestConditions(t *testing.T) {
+	host, seen := stub(412, `{"error":"account cash is at version 4, not 3"}`, nil)
+	got, err := host.CallTool("append", `{"account":"cash","amount":7,"if_version":3}`)
+	require.NoError(t, err)
+	assert.Equal(t, abi.ClassConflict, got.Class)
+	assert.Equal(t, "not appended: account cash is at version 4, not 3; look at its balance again", got.Result)
+	assert.Equal(t, `"3"`, (*seen)[0].Headers["If-Match"])
+	assert.JSONEq(t, `{"account":"cash","amount":7}`, string((*seen)[0].Body))
+	assert.NotContains(t, (*seen)[0].Headers, "Lease-Fence")
+}
+
+func TestBalance(t *testing.T) {
+	host, seen := stub(200, `{"account":"petty cash","balance":7,"version":3}`, nil)
+	got, err := host.CallTool("balance", `{"account":"petty cash"}`)
+	require.NoError(t, err)
+	assert.Equal(t, "petty cash: 7 (version 3)", got.Result)
+	assert.Equal(t, "https://ledger/accounts/petty%20cash", (*seen)[0].URL)
+	host, _ = stub(503, "", nil)
+	got, err = host.CallTool("balance", `{"account":"cash"}`)
+	require.NoError(t, err)
+	assert.Equal(t, abi.ClassTransient, got.Class)
+}
+
 func TestPreviewAndCheck(t *testing.T) {
 	p, err := guest.Stub{}.Preview(abi.PreviewInput{Tool: "append", Arguments: json.RawMessage(`{"account":"cash","amount":7}`)})
 	require.NoError(t, err)
