@@ -25,6 +25,14 @@ func (r *run) prepare(e core.Effect) func(ctx context.Context) core.Input {
 	case core.CallModel:
 		req := r.request(e)
 		return func(ctx context.Context) core.Input { return r.callModel(ctx, req) }
+	case core.AcquireLeases:
+		return func(ctx context.Context) core.Input {
+			in, err := r.acquire(ctx, e)
+			if err != nil {
+				r.failed.Store(&err)
+			}
+			return in
+		}
 	case core.CallTool:
 		return func(ctx context.Context) core.Input { return r.callTool(ctx, e) }
 	case core.Reconcile:

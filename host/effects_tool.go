@@ -19,9 +19,11 @@ func (r *run) callTool(ctx context.Context, e core.CallTool) core.Input {
 		done.Fault, done.Class = notLoaded(e.Tool), faultCrash
 		return done
 	}
-	out, err := p.CallTool(ctx, abi.ToolInput{
-		Tool: e.Tool, Arguments: json.RawMessage(e.Arguments), OperationID: e.OperationID, Attempt: e.Attempt,
-	}, r.operations(p, e.Tool, e.Step, e.Attempt))
+	in := abi.ToolInput{Tool: e.Tool, Arguments: json.RawMessage(e.Arguments), OperationID: e.OperationID, Attempt: e.Attempt}
+	for _, l := range e.Leases {
+		in.Leases = append(in.Leases, abi.Lease(l))
+	}
+	out, err := p.CallTool(ctx, in, r.operations(p, e.Tool, e.Step, e.Attempt))
 	if ctx.Err() != nil {
 		return nil
 	}

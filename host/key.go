@@ -70,8 +70,8 @@ type keyRecord struct {
 
 const keyForm = 1
 
-// keyDecoding is strict: the newest record says what it says, or it is damaged.
-var keyDecoding = func() cbor.DecMode {
+// sideDecoding is strict: the newest record says what it says, or it is damaged.
+var sideDecoding = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden}.DecMode()
 	if err != nil {
 		panic(err) // the options are constants
@@ -80,7 +80,7 @@ var keyDecoding = func() cbor.DecMode {
 }()
 
 func decodeKey(head *store.Head) (r keyRecord, err error) {
-	err = keyDecoding.Unmarshal(head.Index, &r)
+	err = sideDecoding.Unmarshal(head.Index, &r)
 	switch {
 	case err != nil:
 		return r, &store.CorruptError{Task: head.Task, Seq: head.Last, Detail: "it is not the record of a key: " + oneLine(err)}

@@ -37,7 +37,10 @@ type run struct {
 	onlooker bool
 	// endpoint is the address of the endpoint that failed last: for the error, never for the log.
 	endpoint string
-	wg       sync.WaitGroup
+	// lapsed are leases of this task that somebody else has taken since they ran out.
+	lapsed map[core.Lease]bool
+	failed atomic.Pointer[error] // of the log, where an effect met it
+	wg     sync.WaitGroup
 }
 
 func newRun(h *Host, id, modelName string, state *core.State, l *loaded) *run {
@@ -76,7 +79,10 @@ func (r *run) loop(ctx context.Context) (*Result, error) {
 			a.kept <- kept && r.state.Outcome() == nil
 		case f := <-r.results:
 			delete(r.begun, f.effect)
-			if f.input == nil { // cut off, with ctx
+			if err := r.failed.Load(); err != nil {
+				return result(r.id, r.state), interrupted(ctx, r.storeError(*err))
+			}
+			if f.input == nil { // cut off, with ctx or by itself
 				continue
 			}
 			if err := r.feed(ctx, f.input); err != nil {
@@ -91,6 +97,7 @@ type underway struct {
 	abort context.CancelFunc
 	over  chan struct{} // closed when nothing of it runs any more
 	reads bool          // it reads the state meanwhile
+	waits bool          // it does nothing but wait
 }
 
 // hears gives the news of the log, unless the state must not change now. Hooks have a short limit.
@@ -104,19 +111,16 @@ func (r *run) hears() chan news {
 }
 
 // begin starts the effects that are not under way. Those that are and are no longer pending have brought
-// their result, or are let run out (a halted task records what was under way), unless the task is cancelled:
-// then they are stopped.
+// their result, or are let run out (a halted task records what was under way), unless they only wait, or the task is
+// cancelled: then they are stopped.
 func (r *run) begin(ctx context.Context, pending []core.Effect) {
 	for _, e := range pending {
 		if id := e.ID(); r.begun[id] == nil {
 			r.start(ctx, id, e)
 		}
 	}
-	if !r.state.Cancelling() {
-		return
-	}
 	for id, u := range r.begun {
-		if !slices.ContainsFunc(pending, func(e core.Effect) bool { return e.ID() == id }) {
+		if (u.waits || r.state.Cancelling()) && !slices.ContainsFunc(pending, func(e core.Effect) bool { return e.ID() == id }) {
 			u.abort()
 		}
 	}
@@ -125,7 +129,9 @@ func (r *run) begin(ctx context.Context, pending []core.Effect) {
 func (r *run) start(ctx context.Context, id string, e core.Effect) {
 	own, abort := context.WithCancel(ctx)
 	_, reads := e.(core.ConsultRecipe)
-	u := &underway{abort, make(chan struct{}), reads}
+	_, timer := e.(core.SetTimer)
+	_, leases := e.(core.AcquireLeases)
+	u := &underway{abort, make(chan struct{}), reads, timer || leases}
 	do := r.prepare(e)
 	r.begun[id] = u
 	r.wg.Go(func() {
@@ -201,23 +207,34 @@ func (r *run) keep(ctx context.Context, in core.Input) (kept bool, err error) {
 		case r.beside != nil: // the task itself nobody else knows yet
 			return false, fmt.Errorf("%w: %w", errBeside, err)
 		}
-		if ended, err := r.overtaken(ctx, err); ended || err != nil {
+		if again, err := r.overtaken(ctx, events, err); !again || err != nil {
 			return false, err
 		}
 	}
 }
 
-// overtaken reads what another process appended to the task, and tells whether that ended it. conflict is the
+// overtaken finds out against whom the commit of events lost, and tells whether their input is to be decided again: where
+// another process appended to the task and did not end it, and where a lease that was to be given back is somebody
+// else's by now. One that was to be taken and is not free any more is looked at again, as an effect. conflict is the
 // error that told of it.
-func (r *run) overtaken(ctx context.Context, conflict error) (ended bool, err error) {
+func (r *run) overtaken(ctx context.Context, events []*event.Event, conflict error) (again bool, err error) {
 	before := r.state.Seq()
 	if err := r.catchUp(ctx); err != nil {
 		return false, err
 	}
-	if r.state.Seq() == before {
-		return false, r.storeError(conflict)
+	switch {
+	case r.state.Seq() != before:
+		return r.state.Outcome() == nil, nil
+	case takesLeases(events):
+		return false, nil
 	}
-	return r.state.Outcome() != nil, nil
+	if again, err = r.lapse(ctx, events); !again && err == nil {
+		err = conflict
+	}
+	if err != nil {
+		return false, r.storeError(err)
+	}
+	return true, nil
 }
 
 // evolve applies events that are durable, and tells of them.
@@ -250,8 +267,11 @@ func (r *run) commit(events []*event.Event) (store.Commit, error) {
 		a.Records = append(a.Records, data)
 	}
 	var err error
-	a.Index, a.Label, err = r.listing(events)
-	return store.Commit{Appends: append([]store.Append{a}, r.beside...), Blobs: r.blobs}, err
+	if a.Index, a.Label, err = r.listing(events); err != nil {
+		return store.Commit{}, err
+	}
+	leases, err := leaseAppends(r.id, events, r.lapsed)
+	return store.Commit{Appends: slices.Concat([]store.Append{a}, r.beside, leases), Blobs: r.blobs}, err
 }
 
 // end says how the task ended, or why it halted.

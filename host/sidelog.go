@@ -68,6 +68,9 @@ func (h *Host) checkSideLog(ctx context.Context, head *store.Head, report *Check
 	case strings.HasPrefix(head.Task, keyLog):
 		_, err := decodeKey(head)
 		return err
+	case strings.HasPrefix(head.Task, leaseLog):
+		_, err := decodeLease(head)
+		return err
 	}
 	return nil
 }

@@ -49,11 +49,11 @@ func TestSideLogsAreNoTasks(t *testing.T) {
 			h := open(t, log, &fakeModel{replies: []any{says("four")}}, Events{})
 			r, err := h.Run(t.Context(), keyed("k"))
 			require.NoError(t, err)
-			require.NoError(t, commitBeside(t, log, "~lease-file", 1, "one"))
-			require.NoError(t, commitBeside(t, log, "~lease-file", 2, "two"))
+			require.NoError(t, commitBeside(t, log, "~other-file", 1, "one"))
+			require.NoError(t, commitBeside(t, log, "~other-file", 2, "two"))
 
 			requireOnlyTask(t, h, r.Task)
-			for _, id := range []string{"~", "~lease-file", keyLog + keyDigest("k"), "~store"} {
+			for _, id := range []string{"~", "~other-file", keyLog + keyDigest("k"), "~store"} {
 				requireNoTask(t, h, id)
 			}
 			report, err := h.Check(t.Context(), nil)
@@ -65,7 +65,7 @@ func TestSideLogsAreNoTasks(t *testing.T) {
 			heads, err := log.List(t.Context(), store.Query{})
 			require.NoError(t, err)
 			require.Len(t, heads, 1)
-			require.Equal(t, store.Head{Task: "~lease-file", Last: 2, Fence: 2, Index: []byte("two")}, heads[0])
+			require.Equal(t, store.Head{Task: "~other-file", Last: 2, Fence: 2, Index: []byte("two")}, heads[0])
 		})
 	}
 }

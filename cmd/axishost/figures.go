@@ -110,6 +110,7 @@ func modelFigures(r *stats.Report) string {
 		figure("rollbacks", t.Rollbacks.Sum(), each(t.Rollbacks)) +
 		figure("reprompts", t.Reprompts, "") +
 		figure("rejections", t.Rejections, "") +
+		figure("replans", t.Replans.Sum(), each(t.Replans)) +
 		figure("compactions", t.Compactions, "") +
 		figure("forced ends", t.Forced.Sum(), each(t.Forced))
 }

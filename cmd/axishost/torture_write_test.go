@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var tortureKills = flag.Int("torture.kills", 0, "kills of TestTortureWrites; 0: 50, or 20 under the race detector")
+var tortureKills = flag.Int("torture.kills", 0, "kills of TestTortureWrites; 0: 50")
 
 // TestTortureWrites kills the real binary at random instants while it writes to a ledger that knows no idempotency keys,
 // loses requests and replies, and is slow; and right when a request arrives there, and before a reply leaves. Other
@@ -36,10 +36,7 @@ func TestTortureWrites(t *testing.T) {
 	}
 	t.Logf("seed %d", seed)
 	kills := *tortureKills
-	switch {
-	case kills == 0 && raced: // other tests run beside this one, and take long
-		kills = 20
-	case kills == 0:
+	if kills == 0 {
 		kills = 50
 	}
 	w := newWriteTorture(t, seed)

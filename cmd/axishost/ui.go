@@ -13,6 +13,7 @@ import (
 	"github.com/axishost/axishost/host"
 	"github.com/axishost/axishost/host/model"
 	"github.com/axishost/axishost/host/timeline"
+	"github.com/axishost/axishost/plugins"
 )
 
 // view shows what happens, on standard error: the timeline, and on a terminal a line below it that says
@@ -58,6 +59,9 @@ func (v *view) events() host.Events {
 		Known:     v.known,
 		Compiling: func(plugin string) {
 			v.print(timeline.Line{Kind: timeline.Detail, Text: "compiling " + plugin + " (first use)"})
+		},
+		Held: func(resource, task string) {
+			v.print(timeline.Line{Kind: timeline.Detail, Text: "waiting for " + plugins.Printable(resource, abi.MaxResourceBytes) + ", which task " + task + " is writing to"})
 		},
 		Waiting: func(p model.Progress) {
 			v.mu.Lock()

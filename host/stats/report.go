@@ -83,6 +83,7 @@ type Turns struct {
 	Rollbacks   Counts `json:"rollbacks"`
 	Reprompts   int64  `json:"reprompts"`
 	Rejections  int64  `json:"rejections"` // answers that did not hold
+	Replans     Counts `json:"replans"`    // what was planned no longer fitted, by reason
 	Compactions int64  `json:"compactions"`
 	Forced      Counts `json:"forced"` // final turns, by trigger
 }
@@ -156,7 +157,7 @@ func (s *Sum) Report() *Report {
 			PromptTokens: c[promptTokens], CompletionTokens: c[completionTokens], Unreported: c[unreported],
 		},
 		Turns: Turns{
-			Rollbacks: s.by(rollbacks), Reprompts: c[reprompts], Rejections: c[rejections],
+			Rollbacks: s.by(rollbacks), Replans: s.by(replans), Reprompts: c[reprompts], Rejections: c[rejections],
 			Compactions: c[compactions], Forced: s.by(forced),
 		},
 		Calls: Calls{All: c[steps], Attempts: c[attempts], Retries: c[toolRetries], Repaired: c[repaired], Denied: s.by(denied)},

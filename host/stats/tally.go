@@ -82,6 +82,7 @@ const (
 	partialBy
 	modelFailures
 	rollbacks
+	replans
 	forced
 	denied
 	rejectedPlugins

@@ -31,6 +31,8 @@ func (t *Task) modelEvent(e *event.Event) {
 		}
 	case *event.RollbackMarked:
 		t.countNamed(rollbacks, p.Reason)
+	case *event.ReplanRequested:
+		t.countNamed(replans, p.Reason)
 	case *event.MarkerAppended:
 		t.count(compactions)
 	case *event.FinalizationForced:

@@ -12,6 +12,12 @@ func (t *Timeline) effect(e *event.Event) []Line {
 	switch p := e.Payload.(type) {
 	case *event.HostOperation:
 		return []Line{{Detail, "", operation(p)}}
+	case *event.LeaseAcquired:
+		return []Line{{Routine, "lease", fmt.Sprintf("%s has %s to itself, until it is known what it did or %s have passed", t.tool(e.Step), show(p.Resource), duration(p.Expires-e.Time))}}
+	case *event.LeaseReleased:
+		if p.Reason == "expired" {
+			return []Line{{Notice, "lease", fmt.Sprintf("%s had %s longer than limits.lease_ms: others may have changed it since", t.tool(e.Step), show(p.Resource))}}
+		}
 	case *event.ToolUnknown:
 		return []Line{{Notice, "unknown", fmt.Sprintf("%s may have happened (%s): %s", t.call(e.Step), show(p.Class), show(p.Reason))}}
 	case *event.ReconcileStarted:
@@ -73,6 +79,12 @@ func by(e *event.Event) string {
 		return ""
 	}
 	return ", as a person found out"
+}
+
+// replans tells why a plan is given up. An answer that was rejected says so itself.
+var replans = map[string]string{
+	"conflict":    "things are not as the model saw them: it plans anew",
+	"plan_failed": "the rest of the plan waits for what failed: the model plans anew",
 }
 
 // planned tells what a recipe planned: each item, and what it waits for.

@@ -107,6 +107,10 @@ func (t *Timeline) Event(e *event.Event) []Line {
 		}
 	case *event.PlanProposed:
 		return []Line{{Plain, "plan", planned(p)}}
+	case *event.ReplanRequested:
+		if text := replans[p.Reason]; text != "" {
+			return []Line{{Detail, "", text}}
+		}
 	case *event.PluginRejected:
 		return []Line{{Notice, "refused", rejected(p)}}
 	case *event.GoalRejected:

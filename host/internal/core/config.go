@@ -59,6 +59,9 @@ type Limits struct {
 	ToolRetries int64 `json:"tool_retries"`
 	// ReconcileTries is how often a tool is asked whether a call happened before a person is.
 	ReconcileTries int64 `json:"reconcile_tries"`
+	// LeaseTime is how long a step keeps the named resources that it may change to itself at most, where nobody finds out
+	// what it did: then other tasks may change them. Never less than the time of the tool's call.
+	LeaseTime int64 `json:"lease_ms"`
 	// MaxOutputTokens is what a reply may use: the room that is kept for it in the context window.
 	MaxOutputTokens int64 `json:"max_output_tokens"`
 	// TokensPerTask is how many tokens, prompt and completion, the endpoint may count for the task before the
@@ -94,6 +97,9 @@ func DefaultConfig() Config {
 			ToolRetries: 3,
 			// Over 15 s with the waits above: a service that restarts has come back, and nothing is decided by guess.
 			ReconcileTries: 6,
+			// A call of two minutes and six probes of as long: what a worker that lives may need. Others wait so long for one
+			// that has died, unless its task is gone on with.
+			LeaseTime: 900_000,
 			// What most models allow by default.
 			MaxOutputTokens: 4096,
 			// The same call with the same arguments a fourth time brings what it brought three times.
@@ -169,6 +175,7 @@ func (c *Config) Validate() error {
 		{"retry_max_ms", c.Limits.RetryMax, 1, 86_400_000},
 		{"tool_retries", c.Limits.ToolRetries, 0, 100},
 		{"reconcile_tries", c.Limits.ReconcileTries, 1, 100},
+		{"lease_ms", c.Limits.LeaseTime, 1_000, 86_400_000},
 		{"max_output_tokens", c.Limits.MaxOutputTokens, 1, 10_000_000},
 	} {
 		if l.value < l.min || l.value > l.max {

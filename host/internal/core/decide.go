@@ -48,6 +48,8 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 		d.operationBegan(in)
 	case OperationEnded:
 		d.operationEnded(in)
+	case LeasesFree:
+		d.leasesFree(in)
 	case Reconciled:
 		err = d.reconciled(in)
 	case OutcomeDecided:

@@ -19,7 +19,7 @@ var whileCancelling = []event.Type{
 	event.TypeClaimed, event.TypeModelFailed, event.TypeToolSucceeded, event.TypeToolFailed, event.TypeStepCancelled,
 	event.TypeCancelAcknowledged, event.TypeObservationRecorded, event.TypeTaskCancelled, event.TypePluginRejected,
 	event.TypeToolUnknown, event.TypeReconcileStarted, event.TypeReconcileInconclusive, event.TypeOperationFound,
-	event.TypeOperationAbsent, event.TypeHostOperation,
+	event.TypeOperationAbsent, event.TypeHostOperation, event.TypeLeaseReleased,
 }
 
 // heeds tells whether an input can still lead to something, once the task is being cancelled.

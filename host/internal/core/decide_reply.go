@@ -117,6 +117,9 @@ func (d *draft) judge(reply *event.ModelReplied, of uint64, answers []event.Answ
 	}
 	switch decision.Stage.Action() {
 	case conv.CallModel:
+		if d.seq != decided {
+			d.emit(&event.ReplanRequested{Reason: replanGoalRejected}, d.seq)
+		}
 		return d.next(decision)
 	case conv.ExecuteTools:
 		if d.s.duplicates(len(reply.Message.ToolCalls), answers) && d.mayRollBack() {

@@ -10,6 +10,7 @@ import (
 )
 
 func (d *draft) emitStep(step, attempt int64, p event.Payload, cause uint64) *event.Event {
+	d.release(step, attempt, p, cause)
 	e := d.emit(p, cause)
 	e.Step, e.Attempt = step, attempt
 	return e
@@ -199,7 +200,8 @@ func running(steps []task.Step) int64 {
 }
 
 // startSteps starts the steps that wait, in call order, as many as may run at once, and tells whether any is still
-// open after that. cause is the event that made room; 0: each is caused by what made it ready.
+// open after that. Those that need leases start when they have them. cause is the event that made room; 0: each is
+// caused by what made it ready.
 func (d *draft) startSteps(cause uint64) (open bool, err error) {
 	if err := d.giveUp(); err != nil {
 		return false, err
@@ -212,7 +214,8 @@ func (d *draft) startSteps(cause uint64) (open bool, err error) {
 	for i := range steps {
 		step := &steps[i]
 		open = open || (!step.State.Settled() && !step.State.Over())
-		if step.State == task.Ready && step.Due <= d.now && running < d.config.Limits.ParallelTools && !d.s.held(d.planned(), steps, i) {
+		if step.State == task.Ready && step.Due <= d.now && running < d.config.Limits.ParallelTools &&
+			len(d.s.leased(step)) == 0 && !d.s.held(d.planned(), steps, i) {
 			e := d.emitStep(step.ID, step.Attempt+1, &event.ToolStarted{}, cause)
 			if running++; cause == 0 {
 				e.Cause = step.Readied
@@ -239,7 +242,9 @@ func (d *draft) closeBatch() error {
 			d.emitStep(step.ID, step.Attempt, &event.ObservationRecorded{}, step.Settled)
 		}
 	}
-	return d.apply(d.s.conv, op, d.seq)
+	closed := d.seq
+	d.replan(steps)
+	return d.apply(d.s.conv, op, closed)
 }
 
 // rollBackBatch hides the calls of a batch with their results: the model is asked again as if it had not

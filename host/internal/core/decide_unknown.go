@@ -40,8 +40,8 @@ func (d *draft) reconciled(in Reconciled) error {
 	actor := event.Actor{Kind: event.ActorTool, ID: step.Request.Tool}
 	switch {
 	case in.Fault == "" && in.Status == "found":
-		found := d.emitStep(step.ID, step.Attempt, &event.OperationFound{Result: unexpected(in.Result, in.Unexpected), Tokens: in.Tokens, Evidence: in.Evidence}, step.Settled)
-		found.Cause, found.Actor = d.s.seq, actor
+		found := d.emitStep(step.ID, step.Attempt, &event.OperationFound{Result: unexpected(in.Result, in.Unexpected), Tokens: in.Tokens, Evidence: in.Evidence}, d.s.seq)
+		found.Actor = actor
 		return d.settled(found)
 	case in.Fault == "" && in.Status == "absent":
 		absent := d.emitStep(step.ID, step.Attempt, &event.OperationAbsent{Evidence: in.Evidence}, d.s.seq)

@@ -32,6 +32,15 @@ type CallTool struct {
 	Tool        string
 	Arguments   string // a JSON object
 	OperationID string
+	Leases      []Lease
+}
+
+// AcquireLeases waits until a step is due and nobody else has the resources that it may change, and brings LeasesFree.
+type AcquireLeases struct {
+	Step      int64
+	Attempt   int64 // that is to start
+	Resources []string
+	Due       int64 // microseconds since the Unix epoch; 0: at once
 }
 
 // CancelTool cuts off the call of a step, and brings ToolCancelled once it no longer runs, or ToolFinished where
@@ -67,6 +76,9 @@ func (e CallModel) ID() string { return fmt.Sprintf("model:%d", e.Request) }
 func (e CallTool) ID() string { return fmt.Sprintf("tool:%d:%d", e.Step, e.Attempt) }
 
 // ID implements Effect.
+func (e AcquireLeases) ID() string { return fmt.Sprintf("lease:%d:%d", e.Step, e.Attempt) }
+
+// ID implements Effect.
 func (e CancelTool) ID() string { return fmt.Sprintf("cancel:%d:%d", e.Step, e.Attempt) }
 
 // ID implements Effect.
@@ -98,7 +110,7 @@ func Pending(s *State) []Effect {
 	effects := s.pendingSteps(func(step *task.Step) Effect {
 		return CallTool{
 			Step: step.ID, Attempt: step.Attempt, Tool: step.Request.Tool,
-			Arguments: effective(&step.Request), OperationID: step.Request.OperationID,
+			Arguments: effective(&step.Request), OperationID: step.Request.OperationID, Leases: leasesOf(step),
 		}
 	})
 	switch {
@@ -127,6 +139,10 @@ func (s *State) pendingSteps(executing func(*task.Step) Effect) []Effect {
 		switch step := &s.steps[i]; {
 		case step.State == task.Executing:
 			effects = append(effects, executing(step))
+		case step.State == task.Ready && len(s.leased(step)) > 0:
+			if s.cancel == nil && s.startable(i) {
+				effects = append(effects, AcquireLeases{Step: step.ID, Attempt: step.Attempt + 1, Resources: s.leased(step), Due: step.Due})
+			}
 		case step.State == task.Reconciling && step.Probing:
 			effects = append(effects, Reconcile{
 				Step: step.ID, Attempt: step.Attempt, Try: step.Tries, Tool: step.Request.Tool,
@@ -150,7 +166,7 @@ func (s *State) waits(i int) bool {
 	case step.Due == 0:
 		return false
 	case step.State == task.Ready:
-		return running(s.steps) < s.config.Limits.ParallelTools && !s.held(s.plan, s.steps, i)
+		return s.startable(i)
 	}
 	return step.State == task.Reconciling
 }

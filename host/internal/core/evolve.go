@@ -54,6 +54,11 @@ func evolve(s *State, e *event.Event) error {
 	case *event.GoalVerified, *event.GoalRejected: // said again by what follows
 	case *event.PlanProposed:
 		s.plan = p.Items
+	case *event.ReplanRequested:
+		if s.conv.Stage() == conv.NotInitialized {
+			return &UnexpectedError{Phase: s.Phase(), Event: p.Type()}
+		}
+		s.replanning = true
 	case *event.PluginRejected: // a host that takes the plugin goes on with the task as it is
 	case *event.TaskSucceeded:
 		s.outcome = &Outcome{Phase: PhaseSucceeded, Answer: p.Answer, Verified: p.Verified}
@@ -118,7 +123,7 @@ func (s *State) evolveModelReplied(e *event.Event, p *event.ModelReplied) {
 		s.compaction = nil
 		return
 	}
-	s.reply, s.replySeq, s.answers = p, e.Seq, nil
+	s.reply, s.replySeq, s.answers, s.replanning = p, e.Seq, nil, false
 	s.made[e.Seq] = p.Message
 }
 

@@ -79,6 +79,21 @@ type ToolFinished struct {
 	Tokens int64
 }
 
+// LeasesFree says that nobody has the resources of an AcquireLeases. They are the step's once what this leads to is
+// durable, and only then.
+type LeasesFree struct {
+	Step    int64
+	Attempt int64
+	Leases  []Lease
+}
+
+// Lease is one resource that a step may have to itself.
+type Lease struct {
+	Resource string
+	// Fence is above that of every earlier lease of the resource.
+	Fence uint64
+}
+
 // OperationBegan asks that an operation of a running call which may change something outside be kept, before it is
 // done. Where this leads to no event the operation must not be done.
 type OperationBegan struct {
@@ -148,6 +163,7 @@ func (ModelReplied) input()    {}
 func (ModelFailed) input()     {}
 func (TimerFired) input()      {}
 func (ToolFinished) input()    {}
+func (LeasesFree) input()      {}
 func (OperationBegan) input()  {}
 func (OperationEnded) input()  {}
 func (Reconciled) input()      {}

@@ -15,6 +15,7 @@ type Phase string
 const (
 	PhaseCreated         Phase = "created"
 	PhasePlanning        Phase = "planning"
+	PhaseReplanning      Phase = "replanning"
 	PhaseReady           Phase = "ready"
 	PhaseExecuting       Phase = "executing"
 	PhaseReconciling     Phase = "reconciling"
@@ -39,7 +40,7 @@ func (p Phase) Ended() bool {
 // Phases are all phases, those in which a task has ended last.
 func Phases() []Phase {
 	return []Phase{
-		PhaseCreated, PhasePlanning, PhaseReady, PhaseExecuting, PhaseReconciling, PhaseAwaitingOutcome,
+		PhaseCreated, PhasePlanning, PhaseReplanning, PhaseReady, PhaseExecuting, PhaseReconciling, PhaseAwaitingOutcome,
 		PhaseObserving, PhaseCancelling,
 		PhaseSucceeded, PhasePartial, PhaseFailed, PhaseCancelled,
 	}
@@ -48,14 +49,14 @@ func Phases() []Phase {
 // Phase derives what the task is doing.
 func (s *State) Phase() Phase {
 	begun := s.conv != nil && s.conv.Stage() != conv.NotInitialized
-	return phase(s.outcome, s.cancel != nil, begun, s.steps)
+	return phase(s.outcome, s.cancel != nil, begun, s.steps, s.replanning)
 }
 
 // PhaseAfter gives what the task will be doing once events are evolved, for the list entry that is
 // committed with them. The events must be those that Decide gave for s.
 func PhaseAfter(s *State, events []*event.Event) Phase {
 	begun := s.conv != nil && s.conv.Stage() != conv.NotInitialized
-	cancelling := s.cancel != nil
+	cancelling, replanning := s.cancel != nil, s.replanning
 	shadow := New()
 	shadow.created, shadow.steps, shadow.stepCount = s.created, slices.Clone(s.steps), s.stepCount
 	for _, e := range events {
@@ -70,6 +71,10 @@ func PhaseAfter(s *State, events []*event.Event) Phase {
 			return PhaseCancelled
 		case *event.CancelRequested:
 			cancelling = true
+		case *event.ReplanRequested:
+			replanning = true
+		case *event.ModelReplied:
+			replanning = replanning && s.compaction != nil
 		case *event.Decided:
 			begun = true
 			if p.Head.Stage != event.Stage(conv.AwaitTools.String()) {
@@ -80,10 +85,10 @@ func PhaseAfter(s *State, events []*event.Event) Phase {
 			break // Evolve will say the same, and loudly
 		}
 	}
-	return phase(nil, cancelling, begun, shadow.steps)
+	return phase(nil, cancelling, begun, shadow.steps, replanning)
 }
 
-func phase(outcome *Outcome, cancelling, begun bool, steps []task.Step) Phase {
+func phase(outcome *Outcome, cancelling, begun bool, steps []task.Step, replanning bool) Phase {
 	switch {
 	case outcome != nil:
 		return outcome.Phase
@@ -93,6 +98,9 @@ func phase(outcome *Outcome, cancelling, begun bool, steps []task.Step) Phase {
 		return PhaseCreated
 	}
 	first := PhasePlanning
+	if replanning {
+		first = PhaseReplanning
+	}
 	for i := range steps {
 		if p, ok := phaseOf[steps[i].State]; ok && rank[p] < rank[first] {
 			first = p
@@ -110,5 +118,5 @@ var phaseOf = map[task.State]Phase{
 
 // rank is the precedence of phases: a batch is where its most pressing step is.
 var rank = map[Phase]int{
-	PhaseReconciling: 0, PhaseExecuting: 1, PhaseAwaitingOutcome: 2, PhaseReady: 3, PhaseObserving: 4, PhasePlanning: 5,
+	PhaseReconciling: 0, PhaseExecuting: 1, PhaseAwaitingOutcome: 2, PhaseReady: 3, PhaseObserving: 4, PhasePlanning: 5, PhaseReplanning: 5,
 }

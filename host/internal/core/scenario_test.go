@@ -109,6 +109,10 @@ func parseInput(cmd, input string) (Input, error) {
 		in := OperationEnded{Attempt: 1, Operation: event.HostOperation{Number: 1, Capability: "http.fetch/1", Target: "POST ledger", Write: true, State: event.OperationDone}}
 		err := strict(input, &in)
 		return in, err
+	case "free":
+		in := LeasesFree{Attempt: 1}
+		err := strict(input, &in)
+		return in, err
 	case "probe":
 		in := Reconciled{Try: 1}
 		err := strict(input, &in)

@@ -72,10 +72,12 @@ type State struct {
 	done      []string // what was changed outside, a line each
 	plan      []event.PlanItem
 	items     map[string]bool // of plans that are done
-	calls     callCounts
-	keys      map[string]bool  // queries that were made
-	failed    map[string]int64 // failures that were observed, by what failed how
-	stuck     bool             // one of them was observed too often
+	// replanning tells that what was planned does not fit any more, until the model's next turn.
+	replanning bool
+	calls      callCounts
+	keys       map[string]bool  // queries that were made
+	failed     map[string]int64 // failures that were observed, by what failed how
+	stuck      bool             // one of them was observed too often
 
 	// made holds the messages that events made and that no MessageAppended has taken up yet.
 	made map[uint64]event.Message

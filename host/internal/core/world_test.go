@@ -25,6 +25,7 @@ type world struct {
 
 	chance  *rand.Rand
 	cancels bool
+	fence   uint64
 	// effects counts what each operation did outside.
 	effects map[string]int
 }
@@ -148,6 +149,16 @@ func (w *world) step() {
 		w.feed(w.tool(e))
 	case Reconcile:
 		w.feed(w.probe(e))
+	case AcquireLeases:
+		w.now = max(w.now, e.Due)
+		before := w.state.Seq()
+		in := LeasesFree{Step: e.Step, Attempt: e.Attempt}
+		for _, name := range e.Resources {
+			w.fence++
+			in.Leases = append(in.Leases, Lease{Resource: name, Fence: w.fence})
+		}
+		w.feed(in)
+		require.Greater(w.t, w.state.Seq(), before, "what it waited for is there, and it does not start")
 	case CancelTool:
 		if rapid.Bool().Draw(w.t, "faster") {
 			step := w.state.step(e.Step)
@@ -352,6 +363,18 @@ func (w *world) feed(in Input) {
 		require.NotNil(w.t, w.state.Outcome(), "the conversation is over, the task is not")
 	}
 	w.requirePaired()
+	w.requireLeases()
+}
+
+// requireLeases: a step has the resources that it may change to itself exactly while it is not known what it did.
+func (w *world) requireLeases() {
+	for i := range w.state.steps {
+		step, want := &w.state.steps[i], 0
+		if step.State.Unsure() {
+			want = len(w.state.leased(step))
+		}
+		require.Len(w.t, step.Leases, want, "step %d is %s", step.ID, step.State)
+	}
 }
 
 // requirePaired holds what the model would be sent now against what a strict endpoint asks.

@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/axishost/axishost/host/internal/event"
 )
@@ -66,19 +67,20 @@ var transitions = map[State]map[event.Type]State{
 	Validating: {
 		event.TypeArgumentsValid: Ready, event.TypeArgumentsInvalid: AwaitingApproval, event.TypeStepCancelled: Cancelled,
 	},
-	Ready: {event.TypeToolStarted: Executing, event.TypeStepCancelled: Cancelled},
+	Ready: {event.TypeToolStarted: Executing, event.TypeStepCancelled: Cancelled, event.TypeLeaseAcquired: Ready},
 	Executing: {
 		event.TypeToolSucceeded: Observing, event.TypeToolFailed: Failed, event.TypeToolUnknown: Reconciling,
 		event.TypeCancelAcknowledged: Cancelled, // or observing, or reconciling: see Next
-		event.TypeHostOperation:      Executing, event.TypeToolProgress: Executing,
+		event.TypeHostOperation:      Executing, event.TypeToolProgress: Executing, event.TypeLeaseReleased: Executing,
 	},
 	Reconciling: {
 		event.TypeOperationAbsent: Ready, event.TypeOperationFound: Observing,
 		event.TypeReconcileInconclusive: Reconciling, // or awaiting_outcome
-		event.TypeReconcileStarted:      Reconciling, event.TypeHostOperation: Reconciling,
+		event.TypeReconcileStarted:      Reconciling, event.TypeHostOperation: Reconciling, event.TypeLeaseReleased: Reconciling,
 	},
 	AwaitingOutcome: {
 		event.TypeOperationFound: Observing, event.TypeOperationAbsent: Ready,
+		event.TypeLeaseReleased:    AwaitingOutcome,
 		event.TypeReconcileStarted: Reconciling, // whoever takes the task over asks the tool once more
 	},
 	Failed: {
@@ -130,6 +132,8 @@ type Step struct {
 	Unknown string
 	// Fault is why the plugin failed, where that is what settled it.
 	Fault string
+	// Leases are the resources that it has to itself.
+	Leases []event.LeaseAcquired
 
 	last [3]event.Type
 }
@@ -164,9 +168,10 @@ func (s *Step) Apply(e *event.Event) error {
 	if err != nil {
 		return err
 	}
-	if s.State = next; next == Ready {
+	if next == Ready && s.State != Ready {
 		s.Readied = e.Seq
 	}
+	s.State = next
 	copy(s.last[:], s.last[1:])
 	s.last[len(s.last)-1] = e.Payload.Type()
 	switch p := e.Payload.(type) {
@@ -175,6 +180,10 @@ func (s *Step) Apply(e *event.Event) error {
 	case *event.ToolStarted:
 		s.Started, s.Attempt, s.Due, s.Operations, s.Landed = e.Seq, e.Attempt, 0, 0, 0
 		s.Fault, s.Class = "", ""
+	case *event.LeaseAcquired:
+		s.Leases = append(slices.Clone(s.Leases), *p) // copies of a step share what it had
+	case *event.LeaseReleased:
+		s.Leases = slices.DeleteFunc(slices.Clone(s.Leases), func(l event.LeaseAcquired) bool { return l.Resource == p.Resource })
 	case *event.RetryScheduled:
 		s.Due = p.At
 	case *event.HostOperation:

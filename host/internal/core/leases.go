@@ -1,0 +1,82 @@
+package core
+
+import (
+	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/internal/task"
+)
+
+// A step that may change named resources has them to itself, over all tasks of the log, for as long as nobody knows what
+// it did: from its start until its outcome is known. Who else has a resource stands outside the task, so the machine
+// asks for it as an effect and starts the step on the answer; the driver makes the start and the leases durable as one.
+
+// leased are the resources that a step needs to itself before it starts.
+func (s *State) leased(step *task.Step) []string {
+	if !s.writes(step) && !s.repeatable(step) {
+		return nil
+	}
+	return s.resources(step)
+}
+
+// leasesOf are the leases that a call is told of.
+func leasesOf(step *task.Step) []Lease {
+	var leases []Lease
+	for _, l := range step.Leases {
+		leases = append(leases, Lease{l.Resource, l.Fence})
+	}
+	return leases
+}
+
+// startable tells whether the i-th step could start now, but for its time and its leases.
+func (s *State) startable(i int) bool {
+	return s.steps[i].State == task.Ready && running(s.steps) < s.config.Limits.ParallelTools && !s.held(s.plan, s.steps, i)
+}
+
+// leasesFree starts a step, with the resources that it waited for. An answer that comes when the step cannot start any
+// more starts nothing, and takes nothing.
+func (d *draft) leasesFree(in LeasesFree) {
+	s := d.s
+	for i := range s.steps {
+		step := &s.steps[i]
+		if step.ID != in.Step || step.Attempt+1 != in.Attempt || step.Due > d.now || s.stop != nil || !s.startable(i) {
+			continue
+		}
+		for _, l := range in.Leases {
+			acquired := &event.LeaseAcquired{Resource: l.Resource, Fence: l.Fence, Expires: d.now + s.config.Limits.leaseTime()}
+			d.emitStep(step.ID, in.Attempt, acquired, step.Readied)
+		}
+		d.emitStep(step.ID, in.Attempt, &event.ToolStarted{}, step.Readied)
+	}
+}
+
+// leaseTime is how long a lease lasts that nobody gives back, in microseconds: never less than the call may take.
+func (l *Limits) leaseTime() int64 { return max(l.LeaseTime, l.ToolTimeout) * 1000 }
+
+// release gives back what a step has to itself, before the event of the same commit that says what it did.
+func (d *draft) release(id, attempt int64, p event.Payload, cause uint64) {
+	step := d.s.step(id)
+	if step == nil || !settles(p) {
+		return
+	}
+	for _, l := range step.Leases {
+		reason := "done"
+		switch cancelled := p.Type() == event.TypeCancelAcknowledged; {
+		case l.Expires <= d.now:
+			reason = "expired"
+		case cancelled:
+			reason = "cancelled"
+		}
+		released := d.emit(&event.LeaseReleased{Resource: l.Resource, Fence: l.Fence, Reason: reason}, cause)
+		released.Step, released.Attempt = id, attempt
+	}
+}
+
+// settles tells whether it is known what a step did once an event of its is in the log.
+func settles(p event.Payload) bool {
+	switch p := p.(type) {
+	case *event.ToolSucceeded, *event.ToolFailed, *event.OperationFound, *event.OperationAbsent:
+		return true
+	case *event.CancelAcknowledged:
+		return p.NothingHappened || p.Result != nil
+	}
+	return false
+}
