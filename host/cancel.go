@@ -49,12 +49,17 @@ func (h *Host) Cancel(ctx context.Context, id, reason string) (*Result, error) {
 	return result(id, state), interrupted(ctx, err)
 }
 
-// claimToEnd claims a cancelled task, again where another process came first and has not ended it.
+// claimToEnd claims a cancelled task where that ends it, again where another process came first and has not ended it. One
+// of which a write has to be found out first is not claimed: whoever finds out claims it.
 func (h *Host) claimToEnd(ctx context.Context, r *run) error {
 	for {
-		fence := r.state.Fence() + 1
-		err := r.feed(ctx, core.Claimed{Worker: h.worker, Fence: fence})
-		if err == nil || r.state.Fence() < fence || r.state.Outcome() != nil {
+		claim := core.Claimed{Worker: h.worker, Fence: r.state.Fence() + 1}
+		events, err := core.Decide(r.state, h.now().UnixMicro(), claim)
+		if err != nil || !core.PhaseAfter(r.state, events).Ended() {
+			return err
+		}
+		err = r.feed(ctx, claim)
+		if err == nil || r.state.Fence() < claim.Fence || r.state.Outcome() != nil {
 			return err
 		}
 	}

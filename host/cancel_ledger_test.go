@@ -41,13 +41,15 @@ func TestCancelOfAWriteNobodyCanTell(t *testing.T) {
 	require.ErrorIs(t, err, errCrash)
 	h := shared(t, log.Log, newRunners(), nil)
 	task := theHistory(t, h)[0].Task
-	for range 2 {
+	for claims := range 2 {
 		r, err := h.Cancel(t.Context(), task, "no longer needed")
 		var stopped *StoppedError
 		require.ErrorAs(t, err, &stopped)
 		require.Equal(t, int64(1), stopped.Step)
 		require.Equal(t, "cancelling", r.Phase)
+		require.Equal(t, 2+claims, count(history(t, h, task), event.TypeClaimed), "each canceller claims it once")
 	}
+	require.EqualValues(t, 1, requireStats(t, h).Recovery.Lost, "the first worker died, and the cancellers did not")
 	r, err := h.DecideOutcome(t.Context(), task, Outcome{Found: true, Result: "entry e1"})
 	require.NoError(t, err)
 	require.Equal(t, "cancelled", r.Phase)
