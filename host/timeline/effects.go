@@ -11,6 +11,7 @@ import (
 func (t *Timeline) effect(e *event.Event) []Line {
 	switch p := e.Payload.(type) {
 	case *event.HostOperation:
+		t.send(e.Step, p)
 		return []Line{{Detail, "", operation(p)}}
 	case *event.LeaseAcquired:
 		return []Line{{Routine, "lease", fmt.Sprintf("%s has %s to itself, until it is known what it did or %s have passed", t.tool(e.Step), show(p.Resource), duration(p.Expires-e.Time))}}
@@ -19,20 +20,40 @@ func (t *Timeline) effect(e *event.Event) []Line {
 			return []Line{{Notice, "lease", fmt.Sprintf("%s had %s longer than limits.lease_ms: others may have changed it since", t.tool(e.Step), show(p.Resource))}}
 		}
 	case *event.ToolUnknown:
+		t.doubt(e.Step, p.Reason)
 		return []Line{{Notice, "unknown", fmt.Sprintf("%s may have happened (%s): %s", t.call(e.Step), show(p.Class), show(p.Reason))}}
 	case *event.ReconcileStarted:
-		return []Line{{Plain, "probe", fmt.Sprintf("%s is asked whether operation %s happened%s", t.tool(e.Step), short(p.OperationID), times(p.Try))}}
+		return t.probed(e.Step, p)
 	case *event.OperationFound:
+		t.settle(e.Step)
 		return []Line{{Plain, "found", t.call(e.Step) + " happened" + by(e) + ": " + show(p.Result)}}
 	case *event.OperationAbsent:
-		return []Line{{Plain, "absent", t.call(e.Step) + " did not happen" + by(e) + ", and will not: it may be made again"}}
+		t.settle(e.Step)
+		return []Line{{Plain, "absent", t.call(e.Step) + " did not happen" + by(e) + ", and will not" + t.again()}}
 	case *event.ReconcileInconclusive:
+		t.inconclusive(e.Step, p)
 		if p.Next == 0 {
 			return []Line{{Notice, "unknown", "nobody can tell whether " + t.call(e.Step) + " happened (" + show(p.Reason) + "): a person has to find out"}}
 		}
 		return []Line{{Notice, "probe", "not known yet: " + show(p.Reason) + "; asked again in " + duration(p.Next-e.Time)}}
 	}
 	return nil
+}
+
+// probed tells that the tool of a step is asked what became of a call.
+func (t *Timeline) probed(step int64, p *event.ReconcileStarted) []Line {
+	if d := t.doubts[step]; d != nil {
+		d.waits = false
+	}
+	return []Line{{Plain, "probe", fmt.Sprintf("%s is asked whether operation %s happened%s", t.tool(step), short(p.OperationID), times(p.Try))}}
+}
+
+// again tells what becomes of a call that did not happen.
+func (t *Timeline) again() string {
+	if t.cancelling {
+		return ""
+	}
+	return ": it may be made again"
 }
 
 // operation tells what a guest had the host do.

@@ -44,6 +44,9 @@ type Timeline struct {
 	forced     []Line
 	requests   map[int64]*event.ToolRequested
 	started    map[int64]int64
+	sent       map[int64][]string
+	doubts     map[int64]*doubt
+	cancelling bool
 	replies    int
 	usage      event.Usage
 	outcome    *Outcome
@@ -61,7 +64,9 @@ func (t *Timeline) Outcome() *Outcome { return t.outcome }
 
 // New gives a timeline before its task's first event.
 func New() *Timeline {
-	return &Timeline{requests: map[int64]*event.ToolRequested{}, started: map[int64]int64{}}
+	return &Timeline{
+		requests: map[int64]*event.ToolRequested{}, started: map[int64]int64{}, sent: map[int64][]string{}, doubts: map[int64]*doubt{},
+	}
 }
 
 // Event gives the lines of the next event; most have none.
@@ -71,7 +76,11 @@ func (t *Timeline) Event(e *event.Event) []Line {
 		t.begun = e.Time
 		return []Line{{Plain, "task", header(e.Task, p)}, {Plain, "goal", show(p.Goal)}}
 	case *event.Claimed:
-		if p.Fence > 1 {
+		switch {
+		case p.Fence <= 1:
+		case t.cancelling:
+			return []Line{{Notice, "cancel", "taken over by " + show(p.Worker)}}
+		default:
 			return []Line{{Notice, "resumed", "by " + show(p.Worker)}}
 		}
 	case *event.RecipeConsulted:
@@ -85,7 +94,8 @@ func (t *Timeline) Event(e *event.Event) []Line {
 		t.usage.Completion += p.Usage.Completion
 		t.usage.Reported = t.usage.Reported || p.Usage.Reported
 	case *event.CancelRequested:
-		return []Line{{Notice, "cancel", asked(e, p)}}
+		t.cancelling = true
+		return []Line{{Notice, "cancel", t.asked(e, p)}}
 	case *event.TaskCancelled:
 		t.outcome = &Outcome{Reason: p.Reason}
 		return []Line{t.ended(e, "cancelled: "+show(p.Reason))}
@@ -190,7 +200,7 @@ func (t *Timeline) step(e *event.Event) []Line {
 	case *event.ToolRequested:
 		t.requests[e.Step] = p
 	case *event.ToolStarted:
-		if t.started[e.Step] = e.Time; e.Attempt > 1 {
+		if t.begin(e); e.Attempt > 1 {
 			return []Line{{Detail, "", fmt.Sprintf("%s is called again, attempt %d", t.tool(e.Step), e.Attempt)}}
 		}
 	case *event.StepDenied:
@@ -200,12 +210,16 @@ func (t *Timeline) step(e *event.Event) []Line {
 	case *event.StepCancelled:
 		return []Line{{Detail, "", t.call(e.Step) + " is not run any more: " + show(p.Reason)}}
 	case *event.CancelAcknowledged:
-		return []Line{{Notice, "tool", t.call(e.Step) + " cut off after " + duration(e.Time-t.started[e.Step])}}
+		text := t.call(e.Step) + " cut off after " + duration(e.Time-t.started[e.Step])
+		if !p.NothingHappened && p.Result == nil {
+			t.doubt(e.Step, "it was cut off")
+			text += "; it may have happened"
+		}
+		return []Line{{Notice, "tool", text}}
 	case *event.ToolFailed:
 		return []Line{{Notice, "tool", t.call(e.Step) + " failed in " + duration(e.Time-t.started[e.Step]) + " (" + show(p.Class) + "): " + show(p.Reason)}}
 	case *event.ObservationRecorded:
-		delete(t.requests, e.Step)
-		delete(t.started, e.Step)
+		t.close(e.Step)
 	default:
 		return t.effect(e)
 	}
@@ -213,16 +227,29 @@ func (t *Timeline) step(e *event.Event) []Line {
 }
 
 // asked tells who asked that the task end, and what is waited for.
-func asked(e *event.Event, p *event.CancelRequested) string {
+func (t *Timeline) asked(e *event.Event, p *event.CancelRequested) string {
 	text := "asked for by " + show(strings.TrimSpace(string(e.Actor.Kind)+" "+e.Actor.ID)) + ": " + show(p.Reason)
-	switch n := len(p.InFlight); n {
-	case 0:
-		return text
-	case 1:
-		return text + "; 1 call is cut off"
-	default:
-		return text + fmt.Sprintf("; %d calls are cut off", n)
+	cut, unsure := 0, 0
+	for _, call := range p.InFlight {
+		if t.doubts[call.Step] != nil {
+			unsure++
+		} else {
+			cut++
+		}
 	}
+	return text + some(cut, "1 call is cut off", "%d calls are cut off") +
+		some(unsure, "the task ends when it is known what 1 call did", "the task ends when it is known what %d calls did")
+}
+
+// some gives an addition about n things; none where there are none.
+func some(n int, one, more string) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "; " + one
+	}
+	return "; " + fmt.Sprintf(more, n)
 }
 
 func (t *Timeline) call(step int64) string {

@@ -14,7 +14,8 @@ import (
 )
 
 // TestTimeline runs testdata: "tell" takes events, a line each, as TYPE AT [step=N] PAYLOAD, with AT in
-// milliseconds, and prints what the timeline tells: kind, label and text of each line. "outcome" prints that.
+// milliseconds, and prints what the timeline tells: kind, label and text of each line. "outcome" prints that, and
+// "questions" what a person has to find out.
 func TestTimeline(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		told, seq := New(), uint64(0)
@@ -32,6 +33,10 @@ func TestTimeline(t *testing.T) {
 				}
 			case "outcome":
 				fmt.Fprintf(&out, "%+v\n", told.Outcome())
+			case "questions":
+				for _, q := range told.Questions() {
+					fmt.Fprintf(&out, "%+v\n", q)
+				}
 			default:
 				d.Fatalf(t, "there is no command %s", d.Cmd)
 			}
