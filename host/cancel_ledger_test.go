@@ -49,9 +49,17 @@ func TestCancelOfAWriteNobodyCanTell(t *testing.T) {
 		require.Equal(t, "cancelling", r.Phase)
 		require.Equal(t, 2+claims, count(history(t, h, task), event.TypeClaimed), "each canceller claims it once")
 	}
-	require.EqualValues(t, 1, requireStats(t, h).Recovery.Lost, "the first worker died, and the cancellers did not")
+	waiting, err := h.Find(t.Context(), task)
+	require.NoError(t, err)
+	require.True(t, waiting.Waits)
+	counted := requireStats(t, h)
+	require.EqualValues(t, 1, counted.Tasks.Waiting)
+	require.EqualValues(t, 1, counted.Recovery.Lost, "the first worker died, and the cancellers did not")
 	r, err := h.DecideOutcome(t.Context(), task, Outcome{Found: true, Result: "entry e1"})
 	require.NoError(t, err)
 	require.Equal(t, "cancelled", r.Phase)
+	waiting, err = h.Find(t.Context(), task)
+	require.NoError(t, err)
+	require.False(t, waiting.Waits)
 	requireTrue(t, history(t, h, task), s.Effects(), true)
 }

@@ -95,10 +95,29 @@ func TestSummaryOfAnEntry(t *testing.T) {
 	assert.Zero(t, tasks[1].Process)
 	assert.False(t, tasks[0].Ended())
 	assert.True(t, tasks[1].Ended())
+	assert.False(t, tasks[1].Waits)
 	end()
 	found, err := h.Find(t.Context(), id)
 	require.NoError(t, err)
 	assert.Zero(t, found.Process)
+}
+
+// TestSummaryOfATaskThatWaits: by its phase, where nobody runs it. One that is being cancelled and cannot be read does not.
+func TestSummaryOfATaskThatWaits(t *testing.T) {
+	log, runners := memstore.New(), newRunners()
+	waits := put(t, log, noon, "1", "awaiting_outcome")
+	put(t, log, noon, "2", "cancelling")
+	h := shared(t, log, runners, nil)
+	tasks, err := h.List(t.Context(), Query{})
+	require.NoError(t, err)
+	assert.True(t, tasks[0].Waits)
+	assert.False(t, tasks[1].Waits)
+	end, err := runners.Begin(t.Context(), waits)
+	require.NoError(t, err)
+	defer end()
+	run, err := h.Find(t.Context(), waits)
+	require.NoError(t, err)
+	assert.False(t, run.Waits)
 }
 
 // TestCut: a text is cut at a rune's border, and what is not UTF-8 is left out of a cut one.

@@ -23,6 +23,9 @@ type Summary struct {
 	Model   string    `json:"model"`
 	Task    string    `json:"task"`    // its first maxListed bytes
 	Process int       `json:"process"` // that runs it on this machine; 0: none
+	// Waits tells that nobody runs it and that it waits for a person. Of a task that is being cancelled its phase does not
+	// say so.
+	Waits bool `json:"-"`
 }
 
 // Timestamp is a time in microseconds since the Unix epoch, written as RFC 3339 in UTC.
@@ -98,8 +101,21 @@ func (h *Host) List(ctx context.Context, q Query) ([]Summary, error) {
 			return nil, err
 		}
 		out[i].Process = running[out[i].ID]
+		out[i].Waits = h.waits(ctx, &out[i])
 	}
 	return out, nil
+}
+
+// waits tells whether a task that nobody runs waits for a person. Those that are being cancelled and that nobody runs are
+// few: their events are read. One that is damaged does not wait, as far as is known.
+func (h *Host) waits(ctx context.Context, s *Summary) bool {
+	phase := core.Phase(s.Phase)
+	if s.Process != 0 || phase != core.PhaseCancelling {
+		return s.Process == 0 && phase == core.PhaseAwaitingOutcome
+	}
+	state := core.New()
+	err := h.Read(ctx, s.ID, 0, func(e *Event) error { return core.Evolve(state, e) })
+	return err == nil && state.Stop() != nil && state.Stop().Step != 0
 }
 
 func (h *Host) running(ctx context.Context) (map[string]int, error) {

@@ -66,6 +66,7 @@ func (h *Host) counted(ctx context.Context, q Query, choose func([]Summary) []Su
 			continue
 		}
 		s.Process, s.Task = running[s.ID], "" // its text would be most of the memory that all take
+		s.Waits = h.waits(ctx, &s)
 		last[s.ID] = heads[i].Last
 		tasks = append(tasks, s)
 	}

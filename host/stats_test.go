@@ -62,7 +62,7 @@ func requireStats(t testing.TB, h *Host) *Stats {
 	}
 	assert.Equal(t, phases, map[string]int64{
 		"succeeded": s.Tasks.Succeeded, "partial": s.Tasks.Partial, "failed": s.Tasks.Failed, "cancelled": s.Tasks.Cancelled,
-		"not ended": s.Tasks.Stopped + s.Tasks.Running,
+		"not ended": s.Tasks.Stopped + s.Tasks.Waiting + s.Tasks.Running,
 	})
 	assert.EqualValues(t, len(tasks), s.Tasks.All)
 	assert.Equal(t, s.Effects.Unknown, s.Effects.Found+s.Effects.Absent+s.Effects.Open)

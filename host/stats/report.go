@@ -35,6 +35,7 @@ type Tasks struct {
 	Failed    int64  `json:"failed"`
 	Cancelled int64  `json:"cancelled"`
 	Stopped   int64  `json:"stopped"`
+	Waiting   int64  `json:"waiting"` // for a person
 	Running   int64  `json:"running"`
 	// The rates are of the tasks that have ended; nil where none has.
 	SuccessRate  *float64 `json:"success_rate"`
@@ -180,7 +181,7 @@ func (s *Sum) ends() Tasks {
 	t := Tasks{
 		All: s.tasks, Succeeded: c[succeeded], Verified: c[verified], NotVerified: c[succeeded] - c[verified],
 		ProvedBy: s.by(provedBy), PartialBy: s.by(partialBy), Failed: c[failed], Cancelled: c[cancelled],
-		Stopped: c[stopped], Running: c[running],
+		Stopped: c[stopped], Waiting: c[waiting], Running: c[running],
 	}
 	t.Partial = t.PartialBy.Sum()
 	t.SuccessRate, t.VerifiedRate = rate(t.Succeeded, t.Ended()), rate(t.Verified, t.Ended())

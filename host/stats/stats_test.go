@@ -54,7 +54,7 @@ func TestStats(t *testing.T) {
 // holds checks what is so of every report.
 func holds(t *testing.T, r *Report) {
 	t.Helper()
-	assert.Equal(t, r.Tasks.All, r.Tasks.Ended()+r.Tasks.Stopped+r.Tasks.Running)
+	assert.Equal(t, r.Tasks.All, r.Tasks.Ended()+r.Tasks.Stopped+r.Tasks.Waiting+r.Tasks.Running)
 	assert.Equal(t, r.Tasks.Succeeded, r.Tasks.Verified+r.Tasks.NotVerified)
 	assert.Equal(t, r.Effects.Unknown, r.Effects.Found+r.Effects.Absent+r.Effects.Open)
 	assert.LessOrEqual(t, r.Effects.Unknown, r.Effects.Attempts)

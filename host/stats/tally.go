@@ -48,6 +48,7 @@ const (
 	cancelled
 	running
 	stopped
+	waiting
 	modelCalls
 	modelReplies
 	modelRetries

@@ -142,6 +142,8 @@ func (t *Task) close(isRunning bool) *tally {
 	case t.ended:
 	case isRunning:
 		t.count(running)
+	case t.live == 0 && t.awaiting > 0:
+		t.count(waiting)
 	default:
 		t.count(stopped)
 	}
