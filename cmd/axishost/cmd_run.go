@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,8 +71,8 @@ type runFlags struct {
 // outcomeFields tells of the object in which run and resume print what a task came to.
 const outcomeFields = `, with the fields id, phase and state (as tasks list has
 them), answer (empty: none), verified (by what: none, or schema, match, equals and recipe,
-joined by +; empty where the task has not succeeded) and reason
-(why it is partial, failed, cancelled or stopped; else empty).`
+joined by +; empty where the task has not succeeded), reason
+(why it is partial, failed, cancelled or stopped, or what it waits for; else empty) and awaits (` + awaitedFields + `).`
 
 func (a *app) runCommand() *cobra.Command {
 	f := &runFlags{}
@@ -215,23 +216,24 @@ func (a *app) perform(s *sharedStore, e *endpoint, f *modelFlags, do func(*host.
 	if e.server != nil && e.server.Failure() != nil && r.Phase != "cancelled" && !errors.Is(err, host.ErrDeleted) {
 		err = &host.StoppedError{Task: r.Task, Reason: e.server.Failure().Error()}
 	}
-	return a.report(r, err, f)
+	return a.report(r, err, f, v.timeline.Questions())
 }
 
-// report prints what a task came to. One that can go on says with which command.
-func (a *app) report(r *host.Result, err error, f *modelFlags) error {
+// report prints what a task came to, or waits for. One that can go on says with which command.
+func (a *app) report(r *host.Result, err error, f *modelFlags, waits []timeline.Question) error {
 	if err != nil && r.Reason == "" {
 		r.Reason = err.Error()
 	}
 	if a.json {
 		if err := a.printJSON(struct {
-			ID       string `json:"id"`
-			Phase    string `json:"phase"`
-			State    string `json:"state"`
-			Answer   string `json:"answer"`
-			Verified string `json:"verified"`
-			Reason   string `json:"reason"`
-		}{r.Task, r.Phase, stateOf(r, err), r.Answer, r.Verified, r.Reason}); err != nil {
+			ID       string    `json:"id"`
+			Phase    string    `json:"phase"`
+			State    string    `json:"state"`
+			Answer   string    `json:"answer"`
+			Verified string    `json:"verified"`
+			Reason   string    `json:"reason"`
+			Awaits   []awaited `json:"awaits"`
+		}{r.Task, r.Phase, stateOf(r, err), r.Answer, r.Verified, r.Reason, awaitedOf(waits)}); err != nil {
 			return err
 		}
 	} else if r.Answer != "" {
@@ -240,14 +242,17 @@ func (a *app) report(r *host.Result, err error, f *modelFlags) error {
 	var stopped *host.StoppedError
 	switch {
 	case errors.As(err, &stopped) && stopped.Step != 0:
-		return &codeError{exitAwaiting, fmt.Errorf("%s\nfind out, then: %s --outcome found|absent, and %s", reason(err.Error()),
-			a.approveLine(r.Task, stopped.Step), a.resumeLine(f, r.Task))}
+		text := cmp.Or(a.ask(r.Task, waits, r.Phase == phaseCancelling), reason(err.Error()))
+		if r.Phase != phaseCancelling {
+			text += "\nthen go on with: " + a.resumeLine(f, r.Task)
+		}
+		return &codeError{exitAwaiting, errors.New(text)}
 	case errors.As(err, &stopped) && stopped.Plugin:
-		return &codeError{exitPlugin, fmt.Errorf("%s (resuming tries the same plugin again: a task keeps those that it was begun with)\ngo on with: %s", reason(err.Error()), a.resumeLine(f, r.Task))}
+		return &codeError{exitPlugin, fmt.Errorf("%s (resuming tries the same plugin again: a task keeps those that it was begun with)\ngo on with: %s", reason(err.Error()), a.goOnLine(f, r))}
 	case errors.As(err, &stopped) || errors.Is(err, host.ErrInterrupted):
-		return &codeError{exitCode(err), fmt.Errorf("%s\ngo on with: %s", reason(err.Error()), a.resumeLine(f, r.Task))}
+		return &codeError{exitCode(err), fmt.Errorf("%s\ngo on with: %s", reason(err.Error()), a.goOnLine(f, r))}
 	case errors.Is(err, store.ErrFailed):
-		return &codeError{exitStore, fmt.Errorf("%w\ngo on with: %s", err, a.resumeLine(f, r.Task))}
+		return &codeError{exitStore, fmt.Errorf("%w\ngo on with: %s", err, a.goOnLine(f, r))}
 	case err != nil:
 		return err
 	case r.Phase == "partial":
@@ -260,9 +265,18 @@ func (a *app) report(r *host.Result, err error, f *modelFlags) error {
 	return nil
 }
 
+// goOnLine is the command line that goes on with a task, or ends one that was cancelled: for that no model is needed.
+func (a *app) goOnLine(f *modelFlags, r *host.Result) string {
+	if r.Phase == phaseCancelling {
+		return a.tasksLine(r.Task, "cancel")
+	}
+	return a.resumeLine(f, r.Task)
+}
+
 // stateOf says of a task that is not run here any more what tasks list would.
 func stateOf(r *host.Result, err error) string {
-	task := host.Summary{Phase: r.Phase}
+	var stopped *host.StoppedError
+	task := host.Summary{Phase: r.Phase, Waits: errors.As(err, &stopped) && stopped.Step != 0}
 	if !task.Ended() && errors.Is(err, host.ErrTakenOver) {
 		return phaseRunning
 	}

@@ -18,9 +18,11 @@ func (a *app) tasksCancelCommand() *cobra.Command {
 		Use:   "cancel TASK",
 		Short: "End a task before its goal",
 		Long: `cancel ends a task for good. Where it is being run, in this terminal's machine, the model call and the tools
-under way are stopped first, and the run exits with 5; a task that nobody runs is ended at once, or, where it was cut off
-in the middle of a write, once it is known what that did. Its log stays and tells of it. With --json it prints one object with the fields id, phase and reason. To stop a run so that
-resume can go on, press Ctrl-C there instead.` + exitHelp(exitSucceeded, exitUsage, exitAwaiting, exitStore, exitPlugin, exitInterrupted),
+under way are stopped first, and the run exits with 5; a task that nobody runs is ended at once. Where a write may have
+happened and nobody knows, its tool is asked first, and where that cannot tell, the task ends when a person has found out:
+cancel then exits with 6, as the run does, and says what there is to find out; again, it has the tool asked once more. The
+log stays and tells of it. With --json it prints, of a task that has ended, one object with the fields id, phase and reason. To stop a run so
+that resume can go on, press Ctrl-C there instead.` + exitHelp(exitSucceeded, exitUsage, exitAwaiting, exitStore, exitPlugin, exitInterrupted),
 		Example: `  axishost tasks cancel last
   axishost tasks cancel 01jd3m9q --reason "wrong model"`,
 		Args:              one("TASK"),
@@ -41,12 +43,16 @@ func (a *app) tasksCancel(ctx context.Context, name, reason string) error {
 		var stopped *host.StoppedError
 		switch {
 		case errors.As(err, &stopped) && stopped.Step != 0:
-			return fmt.Errorf("%w\nit is cancelled, and ends when that is known: find out, then: %s --outcome found|absent",
-				err, a.approveLine(task.ID, stopped.Step))
+			return a.endsLater(ctx, h, task.ID, stopped)
 		case errors.Is(err, host.ErrEnded):
+			if now, err := h.Find(ctx, task.ID); err == nil {
+				task = now // it may have ended since it was looked for
+			}
 			return usage(fmt.Errorf("task %s has ended (%s): there is nothing to cancel", task.ID, task.Phase))
+		case errors.Is(err, host.ErrInterrupted) && r != nil && r.Phase == phaseCancelling:
+			return &codeError{exitInterrupted, fmt.Errorf("interrupted; the task is cancelled, and has not ended\ngo on with: %s", a.tasksLine(task.ID, "cancel"))}
 		case err != nil:
-			return err
+			return a.busy(err)
 		case r.Phase != "cancelled": // it crossed its own end
 			return usage(fmt.Errorf("task %s has ended meanwhile (%s)", task.ID, r.Phase))
 		case a.json:
@@ -59,6 +65,15 @@ func (a *app) tasksCancel(ctx context.Context, name, reason string) error {
 		fmt.Fprintln(a.err, "cancelled "+task.ID)
 		return nil
 	})
+}
+
+// endsLater says what has to be found out before a task that was cancelled can end.
+func (a *app) endsLater(ctx context.Context, h *host.Host, id string, stopped *host.StoppedError) error {
+	waits, err := questions(ctx, h, id)
+	if err != nil || len(waits) == 0 { // decided already
+		return errors.Join(stopped, err)
+	}
+	return &codeError{exitAwaiting, errors.New(a.ask(id, waits, true))}
 }
 
 func (a *app) tasksRmCommand() *cobra.Command {

@@ -21,8 +21,8 @@ plugins log and say of their progress is told live only: it is not kept. With --
 task does, until it has ended or Ctrl-C, which leaves the task alone. TASK is an id, the start of one, or "last".
 
 With --json it prints one object: the fields of tasks list, and answer (empty: none), verified (by what: none or
-recipe; empty where the task has not succeeded) and reason (why it is partial, failed, cancelled or stopped; else
-empty).` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
+recipe; empty where the task has not succeeded), reason (why it is partial, failed, cancelled or stopped, or what it waits
+for; else empty) and awaits (` + awaitedFields + `).` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost tasks show last
   axishost tasks show last --follow
   axishost tasks show 01jd3m9q --json | jq -r .answer`,
@@ -85,14 +85,14 @@ func (a *app) tasksShow(ctx context.Context, name string, follow bool) error {
 			return err
 		}
 		if a.json {
-			return a.printOutcome(ctx, h, task, told.Outcome())
+			return a.printOutcome(ctx, h, task, told)
 		}
 		v := newView(a.out, a.told)
 		defer v.close()
 		v.print(lines...)
 		v.answer(answerLines(told.Outcome()))
 		if told.Outcome() == nil {
-			a.howToGoOn(task)
+			a.howToGoOn(task, told.Questions())
 		}
 		return nil
 	})
@@ -100,9 +100,7 @@ func (a *app) tasksShow(ctx context.Context, name string, follow bool) error {
 
 // watchTask shows what a task does until it has ended.
 func (a *app) watchTask(ctx context.Context, h *host.Host, task host.Summary) error {
-	if !task.Ended() && task.Process == 0 {
-		a.howToGoOn(task)
-	}
+	a.beforeFollowing(ctx, h, task)
 	told := timeline.New()
 	v := newView(a.out, a.told)
 	defer v.close()
@@ -111,6 +109,19 @@ func (a *app) watchTask(ctx context.Context, h *host.Host, task host.Summary) er
 		v.answer(answerLines(told.Outcome()))
 		return a.out.err
 	}))
+}
+
+// beforeFollowing says of a task that nobody runs what there is to be done before anything follows. What keeps it from
+// being read is told by the following.
+func (a *app) beforeFollowing(ctx context.Context, h *host.Host, task host.Summary) {
+	if task.Ended() || task.Process != 0 {
+		return
+	}
+	var waits []timeline.Question
+	if task.Waits {
+		waits, _ = questions(ctx, h, task.ID)
+	}
+	a.howToGoOn(task, waits)
 }
 
 // unfollowed says of who stops following a task what that does to it: nothing.
@@ -125,10 +136,11 @@ func unfollowed(task host.Summary, err error) error {
 }
 
 // printOutcome prints a task and what it came to as JSON, or why it stopped.
-func (a *app) printOutcome(ctx context.Context, h *host.Host, task host.Summary, o *timeline.Outcome) error {
+func (a *app) printOutcome(ctx context.Context, h *host.Host, task host.Summary, told *timeline.Timeline) error {
+	o := told.Outcome()
 	if o == nil {
 		o = &timeline.Outcome{}
-		if state(&task) == phaseStopped {
+		if task.Process == 0 {
 			var err error
 			if o.Reason, err = h.Stopped(ctx, task.ID); err != nil {
 				return err
@@ -137,10 +149,11 @@ func (a *app) printOutcome(ctx context.Context, h *host.Host, task host.Summary,
 	}
 	return a.printJSON(struct {
 		entry
-		Answer   string `json:"answer"`
-		Verified string `json:"verified"`
-		Reason   string `json:"reason"`
-	}{entry{task, state(&task)}, o.Answer, o.Verified, o.Reason})
+		Answer   string    `json:"answer"`
+		Verified string    `json:"verified"`
+		Reason   string    `json:"reason"`
+		Awaits   []awaited `json:"awaits"`
+	}{entry{task, state(&task)}, o.Answer, o.Verified, o.Reason, awaitedOf(told.Questions())})
 }
 
 // answerLines are the lines of an answer; none without one.
@@ -155,17 +168,25 @@ func answerLines(o *timeline.Outcome) []timeline.Line {
 	return lines
 }
 
-// howToGoOn says who runs a task that has not ended, or how to go on with it.
-func (a *app) howToGoOn(task host.Summary) {
+// howToGoOn says who runs a task that has not ended, or how to go on with it. waits is what a person has to find out.
+func (a *app) howToGoOn(task host.Summary, waits []timeline.Question) {
 	if task.Process != 0 {
 		fmt.Fprintf(a.err, "the task is being run by process %d; follow it with: %s\n", task.Process, a.followLine(task.ID))
 		return
 	}
-	if task.Phase == "awaiting_outcome" {
-		fmt.Fprintf(a.err, "the task waits for a person to find out what a step did: %s --outcome found|absent\n", a.approveLine(task.ID, 0))
-		return
+	end, asks := task.Phase == phaseCancelling, task.Waits && len(waits) > 0
+	if asks {
+		fmt.Fprintln(a.err, a.ask(task.ID, waits, end))
 	}
-	fmt.Fprintln(a.err, "the task has not ended, and no process runs it; go on with: "+a.resumeLine(&modelFlags{}, task.ID))
+	switch {
+	case asks && end:
+	case asks:
+		fmt.Fprintln(a.err, "then go on with: "+a.resumeLine(&modelFlags{}, task.ID))
+	case end:
+		fmt.Fprintln(a.err, "the task was cancelled and has not ended, and no process runs it; end it with: "+a.tasksLine(task.ID, "cancel"))
+	default:
+		fmt.Fprintln(a.err, "the task has not ended, and no process runs it; go on with: "+a.resumeLine(&modelFlags{}, task.ID))
+	}
 }
 
 // tasksLine is the command line of a command of tasks.
@@ -208,9 +229,7 @@ func (a *app) tasksEvents(ctx context.Context, f *eventsFlags, name string) erro
 			return interruptedBy(ctx)
 		}
 		if f.follow {
-			if !task.Ended() && task.Process == 0 {
-				a.howToGoOn(task)
-			}
+			a.beforeFollowing(ctx, h, task)
 			return unfollowed(task, h.Follow(ctx, task.ID, f.after, print))
 		}
 		return h.Read(ctx, task.ID, f.after, print)

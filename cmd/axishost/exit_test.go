@@ -26,6 +26,8 @@ func TestExitCode(t *testing.T) {
 		{&host.PluginSetError{}, 2},
 		{&host.StoppedError{}, 7},
 		{&host.StoppedError{Plugin: true}, 10},
+		{&host.StoppedError{Step: 1}, 6},
+		{host.ErrNotAwaited, 2},
 		{&plugins.RefusedError{}, 8},
 		{&plugins.CallError{}, 10},
 		{store.ErrInUse, 9},
@@ -43,7 +45,7 @@ func TestExitCode(t *testing.T) {
 
 func TestEveryExitCodeIsExplained(t *testing.T) {
 	help := exitHelp(allExits()...)
-	for _, code := range []int{0, 1, 2, 3, 7, 8, 9, 10, 130} {
+	for _, code := range []int{0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 130} {
 		assert.Regexp(t, fmt.Sprintf(`(?m)^ +%d  \S`, code), help)
 	}
 }

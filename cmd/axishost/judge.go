@@ -124,7 +124,7 @@ func (a *app) refuse(ctx context.Context, f *runFlags, goal string, refused erro
 		if r == nil {
 			return err
 		}
-		return a.report(r, err, &f.modelFlags)
+		return a.report(r, err, &f.modelFlags, nil)
 	})
 	var told *plugins.RefusedError
 	if !errors.As(err, &told) {
