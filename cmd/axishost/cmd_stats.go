@@ -28,7 +28,7 @@ was lost: it was resumed without having halted, after a crash or an interrupt.
 
 With --json it prints one object; times are in microseconds. What is by something is an object of numbers by
 name, a spread an object with the fields n, p50 and p95, and a rate null where there is nothing to divide by. Its fields:
-  tasks             all, succeeded, verified, not_verified, proved_by (by predicate: schema, match, equals, recipe), partial, partial_by (by reason), failed, cancelled, stopped, running, success_rate, verified_rate
+  tasks             all, succeeded, verified, not_verified, proved_by (by predicate: schema, match, equals, recipe), partial, partial_by (by reason), failed, cancelled, stopped, waiting (for a person), running, success_rate, verified_rate
   per_task          steps and turns: a spread each
   latency_us        model, tool, queue, reconcile, verification and task: a spread each
   model             calls, replies, retries, failed (by class), prompt_tokens, completion_tokens, unreported (replies of which the endpoint did not say what they used)

@@ -23,19 +23,22 @@ func (a *app) tasksListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List tasks, oldest first",
 		Long: `list prints a line for each task. A task that has not ended and that no process runs is shown as stopped:
-resume goes on with it. With --json it prints an array of objects with the fields id, phase, created (RFC 3339,
-UTC), recipe (empty: none, or refused), model, task (its first 256 bytes), process (that runs it on this
-machine; 0: none) and state (running, stopped or ended).
+resume goes on with it. One that waits for a person is not: it is shown as awaiting_outcome, or as cancelling where it
+was cancelled, and approve says what it waits for. With --json it prints an array of objects with the fields id, phase,
+created (RFC 3339, UTC), recipe (empty: none, or refused), model, task (its first 256 bytes), process (that runs it on
+this machine; 0: none) and state (running, waiting, stopped or ended).
 
 The phases are created; planning (the model is asked), ready and executing (tools are about to run, and run),
-observing (their results are taken in), cancelling; and, of a task that has ended, succeeded, partial, failed and
-cancelled. --phase also takes running and stopped: not ended, with and without a process.
+reconciling (a tool is asked what a call did), awaiting_outcome (a person has to find out), observing (results are taken
+in), cancelling; and, of a task that has ended, succeeded, partial, failed and cancelled. --phase also takes running,
+waiting and stopped: not ended, with a process, and without one for want of a person or for any other reason.
 
 A time is a date (2026-11-30) or a date and time (2026-11-30T14:00), in UTC as in the table, or RFC 3339, or an
 age: 90m, 36h, 7d. On a narrow terminal the columns MODEL, RECIPE and CREATED give way, in this
 order, and rows are cut to its width; elsewhere never.` + exitHelp(exitSucceeded, exitUsage, exitStore),
 		Example: `  axishost tasks list
   axishost tasks list --phase failed,partial --since 7d
+  axishost tasks list --phase waiting
   axishost tasks list --last 20
   axishost tasks list --json | jq -r '.[] | select(.model == "gpt-4o") | .id'`,
 		Args:              none,
@@ -57,11 +60,16 @@ func (f *listFlags) add(cmd *cobra.Command) {
 	completeNothing(cmd, "since", "until", "last")
 }
 
-// What --phase takes beside the phases in the log: whether a process runs the task.
+// What --phase takes beside the phases in the log: whether a process runs the task, and if not, whether a person has to
+// do something first.
 const (
 	phaseRunning = "running"
+	phaseWaiting = "waiting"
 	phaseStopped = "stopped"
 )
+
+// livePhases are these.
+func livePhases() []string { return []string{phaseRunning, phaseWaiting, phaseStopped} }
 
 func (a *app) tasksList(ctx context.Context, f *listFlags) error {
 	q, err := f.query(time.Now())
@@ -103,8 +111,27 @@ func (a *app) showTasks(f *listFlags, tasks []host.Summary) error {
 		fmt.Fprintln(a.err, "no tasks yet in "+dir)
 	default:
 		a.printTasks(tasks)
+		a.hintWaiting(tasks)
 	}
 	return nil
+}
+
+// hintWaiting says how to see what tasks wait for.
+func (a *app) hintWaiting(tasks []host.Summary) {
+	n, id := 0, ""
+	for i := range tasks {
+		if tasks[i].Waits {
+			n++
+			id = tasks[i].ID
+		}
+	}
+	switch n {
+	case 0:
+	case 1:
+		fmt.Fprintln(a.err, "1 task waits for a person; see what it waits for with "+a.approveLine(id))
+	default:
+		fmt.Fprintf(a.err, "%d tasks wait for a person; see what each of them waits for with %s\n", n, a.approveLine("TASK"))
+	}
 }
 
 func (f *listFlags) selects() bool {
@@ -126,12 +153,12 @@ func (f *listFlags) query(now time.Time) (q host.Query, err error) {
 	live := false
 	for _, p := range f.phases {
 		switch {
-		case p == phaseRunning || p == phaseStopped:
+		case slices.Contains(livePhases(), p):
 			live = true
 		case slices.Contains(host.Phases(), p):
 			q.Phases = append(q.Phases, p)
 		default:
-			return q, usage(fmt.Errorf("--phase %q is none; the phases are %s, running and stopped", p, strings.Join(host.Phases(), ", ")))
+			return q, usage(fmt.Errorf("--phase %q is none; the phases are %s, running, waiting and stopped", p, strings.Join(host.Phases(), ", ")))
 		}
 	}
 	if live {
@@ -144,7 +171,7 @@ func (f *listFlags) query(now time.Time) (q host.Query, err error) {
 
 // choose applies what query could not.
 func (f *listFlags) choose(tasks []host.Summary) []host.Summary {
-	if !slices.Contains(f.phases, phaseRunning) && !slices.Contains(f.phases, phaseStopped) {
+	if !slices.ContainsFunc(f.phases, func(p string) bool { return slices.Contains(livePhases(), p) }) {
 		return tasks
 	}
 	tasks = slices.DeleteFunc(tasks, func(t host.Summary) bool {
@@ -156,15 +183,17 @@ func (f *listFlags) choose(tasks []host.Summary) []host.Summary {
 	return tasks
 }
 
-// liveness says whether a task that has not ended is being run; empty for one that has ended.
+// liveness says whether a task that has not ended is being run, or waits for a person; empty for one that has ended.
 func liveness(t *host.Summary) string {
 	switch {
 	case t.Ended():
 		return ""
-	case t.Process == 0:
-		return phaseStopped
-	default:
+	case t.Process != 0:
 		return phaseRunning
+	case t.Waits:
+		return phaseWaiting
+	default:
+		return phaseStopped
 	}
 }
 
@@ -182,7 +211,7 @@ func listed(tasks []host.Summary) []entry {
 	return out
 }
 
-// state says whether a task is being run, stopped, or has ended.
+// state says whether a task is being run, waits for a person, stopped, or has ended.
 func state(t *host.Summary) string {
 	if s := liveness(t); s != "" {
 		return s

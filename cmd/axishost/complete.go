@@ -67,7 +67,7 @@ func (c taskCompletion) offer(tasks []host.Summary, given []string, prefix strin
 func completePhases(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	before := prefix[:strings.LastIndexByte(prefix, ',')+1]
 	var out []string
-	for _, phase := range append(host.Phases(), phaseRunning, phaseStopped) {
+	for _, phase := range append(host.Phases(), livePhases()...) {
 		if strings.HasPrefix(before+phase, prefix) && !slices.Contains(strings.Split(before, ","), phase) {
 			out = append(out, before+phase)
 		}

@@ -90,7 +90,7 @@ func facts(all ...fact) string {
 
 func tasksFigures(r *stats.Report) string {
 	t := &r.Tasks
-	return figure("tasks", t.All, facts(fact{"ended", t.Ended()}, fact{"stopped", t.Stopped}, fact{"running", t.Running})) +
+	return figure("tasks", t.All, facts(fact{"ended", t.Ended()}, fact{"waiting for a person", t.Waiting}, fact{"stopped", t.Stopped}, fact{"running", t.Running})) +
 		figure("succeeded", t.Succeeded, share(t.SuccessRate)) +
 		figure("  verified", t.Verified, share(t.VerifiedRate)+each(t.ProvedBy)) +
 		figure("  unverified", t.NotVerified, "") +
