@@ -4,13 +4,18 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/axishost/axishost/host/ledgertest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // scriptLedger is the outside service of a script.
-type scriptLedger struct{ server *ledgertest.Server }
+type scriptLedger struct {
+	server *ledgertest.Server
+	mu     sync.Mutex
+	held   chan struct{} // closed: look-ups are answered again; nil: they are not held
+}
 
 type ledgerKey struct{}
 
@@ -31,11 +36,44 @@ func ledger(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(l.server.SetFaults(faults...))
 		return
 	}
-	server, err := ledgertest.New(ledgertest.Options{Raw: true, Faults: faults})
+	server, err := ledgertest.New(ledgertest.Options{Raw: true, Faults: faults, OnRequest: l.request})
 	ts.Check(err)
 	l.server = server
-	ts.Defer(func() { _ = server.Close() })
+	ts.Defer(func() {
+		l.hold(false)
+		_ = server.Close()
+	})
 	ts.Setenv("LEDGER", strings.TrimPrefix(server.URL(), "http://"))
+}
+
+// request waits while look-ups are held.
+func (l *scriptLedger) request(method, _ string) {
+	l.mu.Lock()
+	held := l.held
+	l.mu.Unlock()
+	if method == "GET" && held != nil {
+		<-held
+	}
+}
+
+func (l *scriptLedger) hold(held bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held != nil {
+		close(l.held)
+		l.held = nil
+	}
+	if held {
+		l.held = make(chan struct{})
+	}
+}
+
+// lookups has the service keep look-ups waiting, or answer them: lookups held|answered.
+func lookups(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 || (args[0] != "held" && args[0] != "answered") {
+		ts.Fatalf("usage: lookups held|answered")
+	}
+	ts.Value(ledgerKey{}).(*scriptLedger).hold(args[0] == "held")
 }
 
 // effects checks how many entries the service has, each made once: effects N.

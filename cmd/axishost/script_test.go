@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "says": says, "background": background, "exited": exited, "fill": fill, "nowhere": nowhere,
 			"suspend": suspend, "continue": resumed,
-			"requested": endpoint.requested, "ledger": ledger, "effects": effects,
+			"requested": endpoint.requested, "ledger": ledger, "lookups": lookups, "effects": effects,
 		},
 	})
 }
@@ -149,7 +149,7 @@ func errorLine(stderr string) (string, error) {
 	var lines []string
 	for line := range strings.Lines(stderr) {
 		text, ours := strings.CutPrefix(strings.TrimSuffix(line, "\n"), prefix)
-		if ours && !strings.HasPrefix(text, "go on with: ") {
+		if ours && !strings.HasPrefix(strings.TrimPrefix(text, "then "), "go on with: ") {
 			lines = append(lines, text)
 		}
 	}
