@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/axishost/axishost/host"
 	"github.com/axishost/axishost/host/control"
@@ -176,7 +177,10 @@ func (a *app) howToGoOn(task host.Summary, waits []timeline.Question) {
 	}
 	end, asks := task.Phase == phaseCancelling, task.Waits && len(waits) > 0
 	if asks {
-		fmt.Fprintln(a.err, a.ask(task.ID, waits, end))
+		s := screenOf(a.err).whole() // the arguments may be in any script
+		for line := range strings.Lines(a.ask(task.ID, waits, end) + "\n") {
+			fmt.Fprintln(a.err, s.fit(strings.TrimSuffix(line, "\n")))
+		}
 	}
 	switch {
 	case asks && end:
