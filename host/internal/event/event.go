@@ -7,7 +7,8 @@ type Version int
 const (
 	// V1 is the first schema. A binary that knows less refuses it by number.
 	V1 Version = 1
-	// V2 pins the whole contract of a tool in TaskCreated, not only its name, schema and effect, and the key of the task.
+	// V2 pins the whole contract of a tool in TaskCreated, not only its name, schema and effect, and the key of the task; and
+	// has tasks that undo what another did (TaskCreated.Compensates), with what came of each compensation.
 	V2 Version = 2
 	// Newest is the version that is written.
 	Newest = V2

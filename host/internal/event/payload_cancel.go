@@ -10,13 +10,15 @@ type CancelRequested struct {
 	InFlight []InFlight `json:"in_flight,omitempty" cbor:"2,keyasint,omitempty"`
 }
 
-// InFlight is a step that was under way when a cancel came.
+// InFlight is a step that was under way when a cancel came; in a task that undoes, a compensation, by its place and its
+// own operation id.
 type InFlight struct {
 	Step        int64  `json:"step" cbor:"1,keyasint,omitempty"`
 	Attempt     int64  `json:"attempt" cbor:"2,keyasint,omitempty"`
 	Tool        string `json:"tool" cbor:"3,keyasint,omitempty"`
 	OperationID string `json:"operation_id" cbor:"4,keyasint,omitempty"`
-	// End is how it ended, in a TaskCancelled: cancelled (nothing happened), done or failed.
+	// End is how it ended, in a TaskCancelled: cancelled (nothing happened), done, failed, or, of a compensation
+	// alone, unknown.
 	End string `json:"end,omitempty" cbor:"5,keyasint,omitempty"`
 }
 
@@ -25,6 +27,7 @@ const (
 	EndCancelled = "cancelled"
 	EndDone      = "done"
 	EndFailed    = "failed"
+	EndUnknown   = "unknown" // it may have undone what it was to undo
 )
 
 // StepCancelled closes a step that had not begun, or that would have been tried again.

@@ -24,6 +24,9 @@ type TaskCreated struct {
 	Context int64 `json:"context" cbor:"11,keyasint,omitempty"`
 	// Key is the digest of the key that the task was submitted with: SHA-256, in hexadecimal. Empty: without one. Since V2.
 	Key string `json:"key,omitempty" cbor:"12,keyasint,omitempty"`
+	// Compensates, since V2, makes it a task that undoes what another one did, and does nothing else: it has no recipe
+	// and asks no model.
+	Compensates *Compensation `json:"compensates,omitempty" cbor:"13,keyasint,omitempty"`
 }
 
 // ContextProtocol is the version of the context protocol that new tasks pin.
@@ -117,7 +120,7 @@ type TaskFailed struct {
 
 // since implements versioned.
 func (p *TaskCreated) since() Version {
-	if p.Key != "" {
+	if p.Key != "" || p.Compensates != nil {
 		return V2
 	}
 	for i := range p.Tools {

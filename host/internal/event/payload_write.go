@@ -97,28 +97,6 @@ type ReconcileInconclusive struct {
 	Next int64 `json:"next,omitempty" cbor:"3,keyasint,omitempty"`
 }
 
-// CompensationStarted is the intent to undo an operation that was found. It is a decision of its own.
-type CompensationStarted struct {
-	// Of is the operation that is undone; OperationID that of undoing it, the same over all attempts.
-	Of          string `json:"of" cbor:"1,keyasint,omitempty"`
-	OperationID string `json:"operation_id" cbor:"2,keyasint,omitempty"`
-	Reason      string `json:"reason" cbor:"3,keyasint,omitempty"`
-}
-
-// CompensationSucceeded says that the operation is undone.
-type CompensationSucceeded struct {
-	Of       string          `json:"of" cbor:"1,keyasint,omitempty"`
-	Evidence json.RawMessage `json:"evidence,omitempty" cbor:"2,keyasint,omitempty"`
-}
-
-// CompensationFailed says that it is not, or that nobody knows.
-type CompensationFailed struct {
-	Of     string `json:"of" cbor:"1,keyasint,omitempty"`
-	Reason string `json:"reason" cbor:"2,keyasint,omitempty"`
-	// Unknown tells that it may have been undone all the same.
-	Unknown bool `json:"unknown,omitempty" cbor:"3,keyasint,omitempty"`
-}
-
 func (*LeaseAcquired) Type() Type         { return TypeLeaseAcquired }
 func (*LeaseReleased) Type() Type         { return TypeLeaseReleased }
 func (*ToolProgress) Type() Type          { return TypeToolProgress }
@@ -128,6 +106,3 @@ func (*ReconcileStarted) Type() Type      { return TypeReconcileStarted }
 func (*OperationFound) Type() Type        { return TypeOperationFound }
 func (*OperationAbsent) Type() Type       { return TypeOperationAbsent }
 func (*ReconcileInconclusive) Type() Type { return TypeReconcileInconclusive }
-func (*CompensationStarted) Type() Type   { return TypeCompensationStarted }
-func (*CompensationSucceeded) Type() Type { return TypeCompensationSucceeded }
-func (*CompensationFailed) Type() Type    { return TypeCompensationFailed }

@@ -131,5 +131,17 @@ func samplesV2() []Payload {
 		Name: "append", Schema: json.RawMessage("{}"), Effect: "write", Reconcile: true, Compensate: true, Preview: true, Check: true,
 		Precondition: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"string"}`), Success: json.RawMessage("true"),
 		Resources: []string{"account:{account}"}, Risk: 7,
-	}}}}}}
+	}}}}}, compensationSample(),
+		&CompensationSucceeded{Of: "op", Evidence: json.RawMessage(`{}`), Result: "void"},
+		&CompensationFailed{Of: "op", Reason: "no answer", Unknown: true, Class: "timeout"},
+	}
+}
+
+// compensationSample is a task that undoes what another one did.
+func compensationSample() Payload {
+	return &TaskCreated{Goal: "undo", Config: json.RawMessage("{}"), Compensates: &Compensation{
+		Task: "01other", Reason: "not to a", Operations: []CompensatedOperation{{
+			Step: 3, Tool: "append", Arguments: "{}", OperationID: "op", Result: "entry 7", Evidence: json.RawMessage(`{"id":7}`),
+		}},
+	}}
 }
