@@ -196,17 +196,15 @@ func (s *Step) Apply(e *event.Event) error {
 	return nil
 }
 
-// count keeps how many operations of the attempt may have changed something. One that failed before anything was sent
-// has not. A probe's are not counted.
+// count keeps how many operations of the attempt may have changed something, and how many were done. A probe's are not
+// counted.
 func (s *Step) count(p *event.HostOperation) {
-	switch {
-	case !p.Write || s.State != Executing:
-	case p.State == event.OperationBegun:
-		s.Operations++
-	case p.State == event.OperationDone:
+	if s.State != Executing {
+		return
+	}
+	s.Operations += began(p)
+	if p.Write && p.State == event.OperationDone {
 		s.Landed++
-	case p.State == event.OperationFailed && p.Sent == 0:
-		s.Operations--
 	}
 }
 
