@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/event"
@@ -26,7 +27,17 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 		return nil, nil
 	}
 	d := &draft{s: s, task: s.task, config: &s.config, now: now, seq: s.seq, answered: s.answered, spent: s.spent}
-	var err error
+	if err := d.decide(in); err != nil {
+		return nil, err
+	}
+	return d.events, nil
+}
+
+func (d *draft) decide(in Input) (err error) {
+	if d.s.undoes() {
+		d.compensates, d.undos = d.s.created.Compensates, slices.Clone(d.s.undos)
+		return d.undoes(in)
+	}
 	switch in := in.(type) {
 	case TaskSubmitted:
 		err = d.submit(in)
@@ -58,15 +69,13 @@ func Decide(s *State, now int64, in Input) ([]*event.Event, error) {
 		err = d.cancelRequested(in)
 	case ToolCancelled:
 		err = d.toolCancelled(in)
+	case Compensated: // nothing is undone here
 	case Advanced:
 		err = d.advance()
 	default:
 		err = fmt.Errorf("input %T is not known", in)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return d.events, nil
+	return err
 }
 
 // begins tells whether an input can be a task's first.
@@ -93,6 +102,10 @@ type draft struct {
 	misfits  map[int]string
 	unmet    map[int]string
 	calls    callCounts // of tools, those that this input starts included
+
+	// compensates and undos are, of a task that undoes, what is to be undone, and where that stands after the events so far.
+	compensates *event.Compensation
+	undos       []task.Undo
 }
 
 var (
@@ -124,7 +137,10 @@ func (d *draft) submit(in TaskSubmitted) error {
 	d.task = in.Task
 	created := d.emit(&in.Created, 0)
 	created.Actor = userActor
-	d.emit(&event.Claimed{Worker: in.Worker, Fence: 1}, created.Seq)
+	claim := d.emit(&event.Claimed{Worker: in.Worker, Fence: 1}, created.Seq)
+	if in.Created.Compensates != nil {
+		return d.submitUndo(&in.Created, claim.Seq)
+	}
 	if hasHook(&in.Created, hookStart) {
 		return nil
 	}

@@ -19,14 +19,14 @@ var whileCancelling = []event.Type{
 	event.TypeClaimed, event.TypeModelFailed, event.TypeToolSucceeded, event.TypeToolFailed, event.TypeStepCancelled,
 	event.TypeCancelAcknowledged, event.TypeObservationRecorded, event.TypeTaskCancelled, event.TypePluginRejected,
 	event.TypeToolUnknown, event.TypeReconcileStarted, event.TypeReconcileInconclusive, event.TypeOperationFound,
-	event.TypeOperationAbsent, event.TypeHostOperation, event.TypeLeaseReleased,
+	event.TypeOperationAbsent, event.TypeHostOperation, event.TypeLeaseReleased, event.TypeCompensationSucceeded, event.TypeCompensationFailed,
 }
 
 // heeds tells whether an input can still lead to something, once the task is being cancelled.
 func (s *State) heeds(in Input) bool {
 	switch in.(type) {
 	case TaskSubmitted, PluginsRejected, Claimed, ToolFinished, ToolCancelled, TimerFired, OperationBegan, OperationEnded,
-		Reconciled, OutcomeDecided:
+		Reconciled, OutcomeDecided, Compensated:
 		return true
 	}
 	return s.cancel == nil
@@ -41,6 +41,12 @@ func (d *draft) cancelRequested(in CancelRequested) error {
 				Step: step.ID, Attempt: step.Attempt, Tool: step.Request.Tool, OperationID: step.Request.OperationID,
 			})
 		}
+	}
+	if u := turn(d.undos); u != nil && u.State == task.UndoExecuting {
+		op := &d.compensates.Operations[u.ID-1]
+		request.InFlight = append(request.InFlight, event.InFlight{
+			Step: u.ID, Attempt: u.Attempt, Tool: op.Tool, OperationID: CompensationID(d.compensates.Task, op.OperationID),
+		})
 	}
 	e := d.emit(request, 0)
 	if e.Actor = in.Actor; e.Actor.Kind == "" {
@@ -110,9 +116,14 @@ func (d *draft) endCancelled(request *event.CancelRequested, cause uint64) error
 			return nil
 		}
 	}
+	if u := turn(d.undos); u != nil && u.State == task.UndoExecuting {
+		return nil
+	}
 	end := &event.TaskCancelled{Reason: request.Reason, InFlight: slices.Clone(request.InFlight)}
 	for i := range end.InFlight {
-		end.InFlight[i].End = endOf(steps, end.InFlight[i].Step)
+		if end.InFlight[i].End = endOf(steps, end.InFlight[i].Step); d.compensates != nil {
+			end.InFlight[i].End = endOfUndo(&d.undos[end.InFlight[i].Step-1])
+		}
 	}
 	for i := range steps {
 		switch step := &steps[i]; step.State {
@@ -138,7 +149,7 @@ func (d *draft) outcomes() ([]task.Step, map[uint64]event.Message, error) {
 	after.created, after.steps, after.stepCount = d.s.created, slices.Clone(d.s.steps), d.s.stepCount
 	maps.Copy(after.made, d.s.made)
 	for _, e := range d.events {
-		if e.Step == 0 {
+		if e.Step == 0 || d.compensates != nil {
 			continue
 		}
 		if err := after.evolveStep(e); err != nil {

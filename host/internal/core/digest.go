@@ -24,6 +24,13 @@ func ArgumentsDigest(arguments string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// CompensationID is that of undoing an operation of a task: the same over all attempts, and over all tasks that undo it, so
+// that undoing it twice is one effect.
+func CompensationID(task, operation string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00compensate", task, operation))
+	return hex.EncodeToString(sum[:16])
+}
+
 // operationID is the same over all attempts of a step, and differs between any two steps. Half a digest will do: it
 // names an operation to those who know it, and gives no right.
 func operationID(task string, step int64, args string) string {

@@ -68,3 +68,11 @@ func TestOperationID(t *testing.T) {
 	assert.NotEqual(t, id, operationID("01u", 1, ArgumentsDigest(`{"a":1}`)))
 	assert.NotEqual(t, id, operationID("01t", 1, ArgumentsDigest(`{"a":2}`)))
 }
+
+func TestCompensationID(t *testing.T) {
+	id := CompensationID("01t", "op")
+	assert.Len(t, id, 32)
+	assert.NotEqual(t, id, CompensationID("01u", "op"))
+	assert.NotEqual(t, id, CompensationID("01t", "oq"))
+	assert.NotEqual(t, id, operationID("01t", 1, "op"))
+}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -43,8 +44,8 @@ type AcquireLeases struct {
 	Due       int64 // microseconds since the Unix epoch; 0: at once
 }
 
-// CancelTool cuts off the call of a step, and brings ToolCancelled once it no longer runs, or ToolFinished where
-// the call was faster. A call that this process does not run died with the one that did.
+// CancelTool cuts off the call of a step, or the undoing of an operation, and brings ToolCancelled once it no longer runs,
+// or ToolFinished, or Compensated, where the call was faster. A call that this process does not run died with the one that did.
 type CancelTool struct {
 	Step    int64
 	Attempt int64
@@ -58,6 +59,19 @@ type Reconcile struct {
 	Tool        string
 	Arguments   string // a JSON object
 	OperationID string
+}
+
+// Compensate lets a tool undo an operation of the task that this one refers to, and brings Compensated.
+type Compensate struct {
+	Step        int64 // the operation's place in this task
+	Attempt     int64
+	Tool        string
+	Arguments   string // a JSON object
+	OperationID string
+	// CompensationID is the same over all attempts, and over all tasks that undo the operation.
+	CompensationID string
+	Result         string
+	Evidence       json.RawMessage
 }
 
 // SetTimer waits until a time, in microseconds since the Unix epoch, and brings TimerFired.
@@ -85,6 +99,9 @@ func (e CancelTool) ID() string { return fmt.Sprintf("cancel:%d:%d", e.Step, e.A
 func (e Reconcile) ID() string { return fmt.Sprintf("reconcile:%d:%d:%d", e.Step, e.Attempt, e.Try) }
 
 // ID implements Effect.
+func (e Compensate) ID() string { return fmt.Sprintf("undo:%d:%d", e.Step, e.Attempt) }
+
+// ID implements Effect.
 func (e SetTimer) ID() string { return fmt.Sprintf("timer:%d", e.At) }
 
 // ID implements Effect.
@@ -96,6 +113,8 @@ func Pending(s *State) []Effect {
 	switch {
 	case s.created == nil || s.outcome != nil || s.stop != nil:
 		return nil
+	case s.undoes():
+		return s.pendingUndo()
 	case s.cancel != nil:
 		return s.pendingCancels()
 	case s.conv.Stage() == conv.NotInitialized:

@@ -29,10 +29,12 @@ func evolve(s *State, e *event.Event) error {
 		return &UnexpectedError{Phase: s.Phase(), Event: e.Payload.Type()}
 	case (s.created == nil) != (e.Payload.Type() == event.TypeTaskCreated):
 		return fmt.Errorf("a task begins with %s, and has one", event.TypeTaskCreated)
+	case s.undoes() && e.Step == 0 && !slices.Contains(whileUndoing, e.Payload.Type()):
+		return &UnexpectedError{Phase: s.Phase(), Event: e.Payload.Type()}
 	}
 	s.seq = e.Seq
 	if e.Step != 0 {
-		return s.evolveStep(e)
+		return s.evolvePart(e)
 	}
 	switch p := e.Payload.(type) {
 	case *event.TaskCreated:
@@ -90,8 +92,19 @@ func (e *UnexpectedError) Error() string {
 	return fmt.Sprintf("a task that is %s cannot take event %s", e.Phase, e.Event)
 }
 
+// evolvePart applies an event about one step, or about one operation that is undone.
+func (s *State) evolvePart(e *event.Event) error {
+	if s.undoes() {
+		return s.evolveUndo(e)
+	}
+	return s.evolveStep(e)
+}
+
 // evolveCancelled ends a task whose steps are all closed.
 func (s *State) evolveCancelled(p *event.TaskCancelled) error {
+	if u := turn(s.undos); u != nil && u.State == task.UndoExecuting {
+		return fmt.Errorf("operation %d is being undone", u.ID)
+	}
 	for i := range s.steps {
 		if !s.steps[i].State.Over() {
 			return fmt.Errorf("step %d is %s", s.steps[i].ID, s.steps[i].State)
@@ -107,6 +120,9 @@ func (s *State) evolveCancelled(p *event.TaskCancelled) error {
 func (s *State) evolveCreated(e *event.Event, p *event.TaskCreated) error {
 	config, err := decodeConfig(p.Config)
 	if err != nil {
+		return err
+	}
+	if s.undos, err = newUndos(p); err != nil {
 		return err
 	}
 	s.task, s.created, s.createdSeq, s.createdAt = e.Task, p, e.Seq, e.Time

@@ -94,6 +94,18 @@ type Lease struct {
 	Fence uint64
 }
 
+// Compensated brings what came of the undoing of an operation: Output, or Fault when the plugin failed.
+type Compensated struct {
+	Step    int64
+	Attempt int64
+	Output  abi.ToolOutput
+	Fault   string
+	// Class is as in ToolFinished.
+	Class string
+	// Jitter is a random draw: 0 to 65535.
+	Jitter int64
+}
+
 // OperationBegan asks that an operation of a running call which may change something outside be kept, before it is
 // done. Where this leads to no event the operation must not be done.
 type OperationBegan struct {
@@ -164,6 +176,7 @@ func (ModelFailed) input()     {}
 func (TimerFired) input()      {}
 func (ToolFinished) input()    {}
 func (LeasesFree) input()      {}
+func (Compensated) input()     {}
 func (OperationBegan) input()  {}
 func (OperationEnded) input()  {}
 func (Reconciled) input()      {}

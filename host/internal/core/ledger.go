@@ -37,7 +37,12 @@ func (s *State) effectOf(step *task.Step, p event.Payload) string {
 	default:
 		return ""
 	}
-	line := strings.Join(strings.Fields(fmt.Sprintf("%s %s: %s", step.Request.Tool, effective(&step.Request), result)), " ")
+	return clipped(fmt.Sprintf("%s %s: %s", step.Request.Tool, effective(&step.Request), result))
+}
+
+// clipped makes a text one line of ledgerBytes at most.
+func clipped(text string) string {
+	line := strings.Join(strings.Fields(text), " ")
 	if len(line) > ledgerBytes {
 		line = strings.ToValidUTF8(line[:ledgerBytes], "") + "…"
 	}

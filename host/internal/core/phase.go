@@ -48,6 +48,9 @@ func Phases() []Phase {
 
 // Phase derives what the task is doing.
 func (s *State) Phase() Phase {
+	if s.undoes() && s.outcome == nil && s.cancel == nil {
+		return undoPhase(s.undos)
+	}
 	begun := s.conv != nil && s.conv.Stage() != conv.NotInitialized
 	return phase(s.outcome, s.cancel != nil, begun, s.steps, s.replanning)
 }
@@ -59,8 +62,12 @@ func PhaseAfter(s *State, events []*event.Event) Phase {
 	cancelling, replanning := s.cancel != nil, s.replanning
 	shadow := New()
 	shadow.created, shadow.steps, shadow.stepCount = s.created, slices.Clone(s.steps), s.stepCount
+	shadow.undos = slices.Clone(s.undos)
 	for _, e := range events {
 		switch p := e.Payload.(type) {
+		case *event.TaskCreated:
+			shadow.created = p
+			shadow.undos, _ = newUndos(p)
 		case *event.TaskSucceeded:
 			return PhaseSucceeded
 		case *event.TaskPartial:
@@ -81,9 +88,12 @@ func PhaseAfter(s *State, events []*event.Event) Phase {
 				shadow.steps = nil
 			}
 		}
-		if e.Step != 0 && shadow.evolveStep(e) != nil {
+		if e.Step != 0 && shadow.evolvePart(e) != nil {
 			break // Evolve will say the same, and loudly
 		}
+	}
+	if shadow.undoes() && !cancelling {
+		return undoPhase(shadow.undos)
 	}
 	return phase(nil, cancelling, begun, shadow.steps, replanning)
 }

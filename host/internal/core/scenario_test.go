@@ -70,6 +70,12 @@ func parseInput(cmd, input string) (Input, error) {
 	switch cmd {
 	case "submit":
 		return parseSubmit(input)
+	case "undo":
+		return parseUndo(input)
+	case "undone":
+		in := Compensated{Step: 1, Attempt: 1, Output: abi.ToolOutput{Status: abi.ToolOK}}
+		err := strict(input, &in)
+		return in, err
 	case "reject":
 		in := PluginsRejected{Task: "01task"}
 		err := strict(input, &in.Rejected)
@@ -173,6 +179,27 @@ func parseSubmit(input string) (Input, error) {
 		out.Created.Tools = append(out.Created.Tools, event.Plugin{Name: name, Tools: []event.ToolSpec{spec}})
 	}
 	return out, nil
+}
+
+// parseUndo begins a task that undoes: of each step of another task, one append, the latest first.
+func parseUndo(input string) (Input, error) {
+	var in struct {
+		Steps  []int64
+		Config json.RawMessage
+		Recipe *event.Plugin
+	}
+	in.Config = json.RawMessage("{}")
+	if err := strict(input, &in); err != nil {
+		return nil, err
+	}
+	created := event.TaskCreated{Goal: "undo", Config: in.Config, Recipe: in.Recipe, Compensates: &event.Compensation{Task: "01other", Reason: "a mistake"}}
+	created.Tools = []event.Plugin{{Name: "p", Tools: []event.ToolSpec{{Name: "append", Schema: json.RawMessage("{}"), Effect: "write", Compensate: true}}}}
+	for _, step := range in.Steps {
+		created.Compensates.Operations = append(created.Compensates.Operations, event.CompensatedOperation{
+			Step: step, Tool: "append", Arguments: fmt.Sprintf(`{"n":%d}`, step), OperationID: fmt.Sprint("op", step), Result: fmt.Sprint("entry ", step),
+		})
+	}
+	return TaskSubmitted{Task: "01task", Worker: "w1", Created: created}, nil
 }
 
 func parseReply(input string) (Input, error) {

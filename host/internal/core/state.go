@@ -86,6 +86,9 @@ type State struct {
 	cancel    *event.CancelRequested
 	cancelSeq uint64
 
+	// undos are, of a task that undoes what another did, what becomes of each operation, in the order of undoing.
+	undos []task.Undo
+
 	stop    *Stop
 	outcome *Outcome
 }

@@ -98,7 +98,8 @@ type GoalRejected struct {
 type TaskSucceeded struct {
 	Answer   string `json:"answer" cbor:"1,keyasint,omitempty"`
 	Verified string `json:"verified" cbor:"2,keyasint,omitempty"`
-	// Source is where the answer came from: direct_final, final_output or last_message.
+	// Source is where the answer came from: direct_final, final_output or last_message; or compensation, of a task that
+	// undoes.
 	Source string `json:"source" cbor:"3,keyasint,omitempty"`
 }
 

@@ -67,9 +67,10 @@ type Undo struct {
 	Operations int64
 	// Unknown tells that one of its attempts may have undone it.
 	Unknown bool
-	// Result is what the tool said where it is undone, Reason why it is not.
+	// Result is what the tool said where it is undone, Reason why it is not, and Class of which kind that is.
 	Result string
 	Reason string
+	Class  string
 
 	last event.Type
 }
@@ -87,9 +88,9 @@ func (u *Undo) Apply(e *event.Event) error {
 	case *event.HostOperation:
 		u.Operations += began(p)
 	case *event.CompensationSucceeded:
-		u.Result, u.Reason, u.Unknown = p.Result, "", false
+		u.Result, u.Reason, u.Class, u.Unknown = p.Result, "", "", false
 	case *event.CompensationFailed:
-		u.Reason, u.Unknown = p.Reason, p.Unknown
+		u.Reason, u.Class, u.Unknown = p.Reason, p.Class, p.Unknown
 	case *event.RetryScheduled:
 		u.Due = p.At
 	}
