@@ -37,6 +37,8 @@ func (r *run) prepare(e core.Effect) func(ctx context.Context) core.Input {
 		return func(ctx context.Context) core.Input { return r.callTool(ctx, e) }
 	case core.Reconcile:
 		return func(ctx context.Context) core.Input { return r.reconcile(ctx, e) }
+	case core.Compensate:
+		return func(ctx context.Context) core.Input { return r.compensate(ctx, e) }
 	case core.CancelTool:
 		return r.cancelTool(e)
 	case core.SetTimer:
@@ -46,9 +48,12 @@ func (r *run) prepare(e core.Effect) func(ctx context.Context) core.Input {
 	}
 }
 
-// cancelTool stops a call, and says so once nothing of it runs any more.
+// cancelTool stops a call, or the undoing of one, and says so once nothing of it runs any more.
 func (r *run) cancelTool(e core.CancelTool) func(ctx context.Context) core.Input {
 	call := r.begun[core.CallTool{Step: e.Step, Attempt: e.Attempt}.ID()]
+	if call == nil {
+		call = r.begun[core.Compensate{Step: e.Step, Attempt: e.Attempt}.ID()]
+	}
 	return func(context.Context) core.Input {
 		if call != nil {
 			call.abort()

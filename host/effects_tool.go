@@ -64,6 +64,27 @@ func (r *run) reconcile(ctx context.Context, e core.Reconcile) core.Input {
 	return found
 }
 
+// compensate lets a tool undo an operation.
+func (r *run) compensate(ctx context.Context, e core.Compensate) core.Input {
+	done := core.Compensated{Step: e.Step, Attempt: e.Attempt, Jitter: r.h.jitter()}
+	p := r.plugins.byTool[e.Tool]
+	if p == nil {
+		done.Fault, done.Class = notLoaded(e.Tool), faultCrash
+		return done
+	}
+	out, err := p.Compensate(ctx, abi.CompensateInput{
+		Tool: e.Tool, Arguments: json.RawMessage(e.Arguments), OperationID: e.OperationID,
+		CompensationID: e.CompensationID, Result: e.Result, Evidence: e.Evidence,
+	}, r.operations(p, e.Tool, e.Step, e.Attempt))
+	if ctx.Err() != nil {
+		return nil
+	}
+	if done.Output = out; err != nil {
+		done.Fault, done.Class = err.Error(), faultClass(err)
+	}
+	return done
+}
+
 func notLoaded(tool string) string { return fmt.Sprintf("tool %q: its plugin is not loaded", tool) }
 
 // Classes of faults, as ToolUnknown has them.

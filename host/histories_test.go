@@ -62,6 +62,7 @@ func TestHistories(t *testing.T) {
 		event.TypeToolFailed, event.TypeStepDenied, event.TypeGoalRejected, event.TypeGoalVerified, event.TypeTaskSucceeded,
 		event.TypeTaskPartial, event.TypeTaskFailed, event.TypeToolUnknown, event.TypeOperationFound, event.TypeOperationAbsent,
 		event.TypeReconcileStarted, event.TypeReconcileInconclusive, event.TypeHostOperation, event.TypePluginRejected, event.TypeTaskCancelled, event.TypeCancelAcknowledged, event.TypePromptObserved,
+		event.TypeCompensationStarted, event.TypeCompensationSucceeded, event.TypeCompensationFailed,
 	} {
 		assert.True(t, seen[kind], "no history has %s", kind)
 	}

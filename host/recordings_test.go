@@ -139,6 +139,42 @@ func recordingsV2() []recording {
 			sub.Grants = nil
 			recorded(t, log, sub, nil, appends("cash", 7), appends("cash", 0), says("no"))
 		}),
+		ledger("undo", "Three entries that another task made are void, the last one first.", func(t *testing.T, s *ledgertest.Server, log store.Log) {
+			undoneIn(t, s, log, func(h *Host, task string) error {
+				_, err := h.Compensate(t.Context(), task, CompensateOptions{Reason: "a mistake"})
+				return err
+			})
+		}),
+		ledger("undo_partial", "One entry is void, after an attempt that was refused; of one nobody knows, however often it is tried; one cannot be undone.", func(t *testing.T, s *ledgertest.Server, log store.Log) {
+			undoneIn(t, s, log, func(h *Host, task string) error {
+				require.NoError(t, s.SetFaults(
+					ledgertest.Fault{Trouble: "rate_limit", Method: "DELETE"},
+					ledgertest.Fault{Trouble: "lose_reply", Method: "DELETE", Nth: 3, Count: 4},
+					ledgertest.Fault{Trouble: "fail_before", Method: "DELETE", Nth: 7, Status: 403}))
+				_, err := h.Compensate(t.Context(), task, CompensateOptions{})
+				return err
+			})
+		}),
+		ledger("undo_lost", "The worker dies when an entry was made void and the log does not know; another one tries again.", func(t *testing.T, s *ledgertest.Server, log store.Log) {
+			undoneIn(t, s, log, func(h *Host, task string) error {
+				dying := recorder(t, &crashingLog{Log: log, at: event.TypeCompensationSucceeded}, nil)
+				_, err := dying.Compensate(t.Context(), task, CompensateOptions{})
+				require.ErrorIs(t, err, errCrash)
+				h.worker = "worker:2"
+				_, err = h.Resume(t.Context(), theUndoing(t, h))
+				return err
+			})
+		}),
+		ledger("undo_cancelled", "The worker dies when an entry was made void and the log does not know; the task is cancelled.", func(t *testing.T, s *ledgertest.Server, log store.Log) {
+			undoneIn(t, s, log, func(h *Host, task string) error {
+				dying := recorder(t, &crashingLog{Log: log, at: event.TypeCompensationSucceeded}, nil)
+				_, err := dying.Compensate(t.Context(), task, CompensateOptions{})
+				require.ErrorIs(t, err, errCrash)
+				h.worker = "worker:2"
+				_, err = h.Cancel(t.Context(), theUndoing(t, h), "no longer needed")
+				return err
+			})
+		}),
 		{"goal_match", "An answer that does not match, and one that does.", func(t *testing.T, log store.Log) {
 			sub := bare()
 			sub.Config.Goal = core.GoalConfig{Match: "^[0-9]+$"}
@@ -162,6 +198,15 @@ func recordingsV2() []recording {
 			require.Error(t, err)
 		}},
 	}
+}
+
+// undoneIn has a task of log undone that made three entries, and leaves only the task that undoes it.
+func undoneIn(t *testing.T, s *ledgertest.Server, log store.Log, undo func(h *Host, task string) error) {
+	h := recorder(t, log, []any{appends("cash", 1, 2), appends("bank", 3), says("booked")})
+	r, err := h.Run(t.Context(), ledgerTask(t, s))
+	require.NoError(t, err)
+	require.NoError(t, undo(h, r.Task))
+	require.NoError(t, h.Delete(t.Context(), r.Task, false))
 }
 
 // recorder gives a host whose logs say nothing of where they were made.

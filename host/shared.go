@@ -51,6 +51,15 @@ func (s *sharedPlugin) Check(ctx context.Context, in abi.CheckInput) (abi.CheckR
 	return s.Plugin.Check(ctx, in)
 }
 
+// Preview is Hook for what a tool says of a call.
+func (s *sharedPlugin) Preview(ctx context.Context, in abi.PreviewInput) (abi.PreviewOutput, error) {
+	if err := s.turn(ctx); err != nil {
+		return abi.PreviewOutput{}, err
+	}
+	defer func() { <-s.turns }()
+	return s.Plugin.Preview(ctx, in)
+}
+
 // turn waits for this task's turn.
 func (s *sharedPlugin) turn(ctx context.Context) error {
 	select {
