@@ -53,7 +53,8 @@ type CompensateInput struct {
 	Arguments json.RawMessage `json:"arguments"`
 	// OperationID is that of the call.
 	OperationID string `json:"operation_id"`
-	// CompensationID is the idempotency key of the undoing, the same over all attempts.
+	// CompensationID is the idempotency key of the undoing, the same over all attempts, and whenever the call is to be
+	// undone again.
 	CompensationID string `json:"compensation_id"`
 	// Result and Evidence are what the call gave, or what tool_reconcile found.
 	Result   string          `json:"result"`

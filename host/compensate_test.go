@@ -329,6 +329,28 @@ func TestCompensateOfACancelledTask(t *testing.T) {
 	assert.Equal(t, []string{"e1"}, voids(s))
 }
 
+// TestCompensateOfWhatAPersonFound: of an entry that a person found there is no evidence of the tool's. It finds the entry
+// by the operation.
+func TestCompensateOfWhatAPersonFound(t *testing.T) {
+	s := newLedger(t, ledgertest.Options{Faults: []ledgertest.Fault{
+		{Trouble: ledgertest.LoseReply, Method: "POST"}, {Trouble: ledgertest.Inconclusive, Method: "GET", Count: 2},
+	}})
+	sub := ledgerTask(t, s)
+	sub.Config.Limits.ReconcileTries = 2
+	h := open(t, newLog(t), &fakeModel{replies: []any{appends("cash", 7), says("booked")}}, Events{})
+	r, err := h.Run(t.Context(), sub)
+	require.ErrorAs(t, err, new(*StoppedError))
+	_, err = h.DecideOutcome(t.Context(), r.Task, Outcome{Found: true, Result: "by the bank statement"})
+	require.NoError(t, err)
+	r, err = h.Resume(t.Context(), r.Task)
+	require.NoError(t, err)
+	r, err = h.Compensate(t.Context(), r.Task, CompensateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "succeeded", r.Phase)
+	requireUndone(t, history(t, h, r.Task), s)
+	assert.Equal(t, []string{"e1"}, voids(s))
+}
+
 // theUndoing gives the one task in a log that undoes another; empty where there is none.
 func theUndoing(t testing.TB, h *Host) string {
 	tasks, err := h.List(t.Context(), Query{})

@@ -32,7 +32,7 @@ func (t *ToolFunctions) Reconcile(f func(Call) Reconciliation) *ToolFunctions {
 	}))
 }
 
-// Compensate registers the function that undoes a call which happened.
+// Compensate registers the function that undoes a call which happened. Undoing it twice must be one effect.
 func (t *ToolFunctions) Compensate(f func(Undo) Result) *ToolFunctions {
 	return t.add(abi.HookToolCompensate, toolHook(func(in abi.CompensateInput) (Result, error) {
 		out := f(Undo{in.Arguments, in.OperationID, in.CompensationID, in.Result, in.Evidence})
@@ -68,7 +68,8 @@ func (t *ToolFunctions) Check(f func(Checked) (ok bool, reason string)) *ToolFun
 type Undo struct {
 	Arguments   json.RawMessage
 	OperationID string // of the call
-	// CompensationID is the same over all attempts to undo it: pass it on as an idempotency key.
+	// CompensationID is the same over all attempts to undo it: pass it on as an idempotency key. The host tries again
+	// what may have been undone.
 	CompensationID string
 	// Result and Evidence are what the call gave, or Reconcile found.
 	Result   string

@@ -146,17 +146,36 @@ func find(call guest.Call) guest.Reconciliation {
 	return unsure
 }
 
-// void undoes an entry.
+// void undoes an entry. A void entry stays so: to void it again, under the same key, changes nothing.
 func void(undo guest.Undo) guest.Result {
 	var e entry
-	if err := json.Unmarshal(undo.Evidence, &e); err != nil || e.ID == "" {
-		return guest.Failed(abi.ClassPermanent, "it is not known which entry it was")
+	if err := json.Unmarshal(undo.Evidence, &e); err != nil || e.ID == "" { // a person found out that it was appended
+		var failed *guest.Result
+		if e, failed = lookUp(undo.OperationID); failed != nil {
+			return *failed
+		}
 	}
 	response, err := send("DELETE", "/entries/"+url.PathEscape(e.ID), nil, "Idempotency-Key", undo.CompensationID)
 	if err != nil {
 		return guest.WriteFailed(err)
 	}
 	return outcome(response)
+}
+
+// lookUp gives the entry that an operation appended, or why it is not known.
+func lookUp(operation string) (e entry, failed *guest.Result) {
+	response, err := send("GET", "/entries?key="+url.QueryEscape(operation), "", nil)
+	if err != nil {
+		return e, new(guest.ReadFailed(err))
+	}
+	if response.Status == 200 && json.Unmarshal(response.Body, &e) == nil && e.ID != "" {
+		return e, nil
+	}
+	class := abi.ClassPermanent
+	if response.Status == 429 || response.Status >= 500 {
+		class = abi.ClassTransient
+	}
+	return e, new(guest.Failed(class, "it is not known which entry it was: the ledger answered %d", response.Status))
 }
 
 // check refuses an entry that books nothing, which no schema of the arguments should have to say.

@@ -127,9 +127,28 @@ func TestCompensate(t *testing.T) {
 	assert.Equal(t, "entry e7: 7 to cash (void)", got.Result)
 	assert.Equal(t, "DELETE", (*seen)[0].Method)
 	assert.Equal(t, "undo", (*seen)[0].Headers["Idempotency-Key"])
-	got, err = host.Compensate(abi.CompensateInput{Tool: "append", Arguments: json.RawMessage("{}"), OperationID: "op", CompensationID: "undo"})
+}
+
+// TestCompensateByOperation: without evidence the entry is looked up by the operation that appended it.
+func TestCompensateByOperation(t *testing.T) {
+	for status, want := range map[int]guest.Result{
+		200: {Status: abi.ToolOK, Result: "entry e7: 7 to cash"},
+		404: {Status: abi.ToolFailed, Class: abi.ClassPermanent, Result: "it is not known which entry it was: the ledger answered 404"},
+		503: {Status: abi.ToolFailed, Class: abi.ClassTransient, Result: "it is not known which entry it was: the ledger answered 503"},
+	} {
+		host, seen := stub(status, aLine, nil)
+		got, err := host.Compensate(abi.CompensateInput{Tool: "append", Arguments: json.RawMessage("{}"), OperationID: "op", CompensationID: "undo", Evidence: json.RawMessage(`{"ticket":4}`)})
+		require.NoError(t, err)
+		got.Evidence = nil
+		assert.Equal(t, want, got)
+		assert.Equal(t, "https://ledger/entries?key=op", (*seen)[0].URL)
+		assert.Len(t, *seen, map[bool]int{true: 2, false: 1}[status == 200], "nothing else is voided")
+	}
+	host := guest.Stub{Config: `{"url":"https://ledger"}`, Fetch: func(guest.Request) (guest.Response, error) { return guest.Response{}, errors.New("reset") }}
+	got, err := host.Compensate(abi.CompensateInput{Tool: "append", Arguments: json.RawMessage("{}"), OperationID: "op", CompensationID: "undo"})
 	require.NoError(t, err)
-	assert.Equal(t, abi.ToolFailed, got.Status, "it is not known which entry")
+	assert.Equal(t, abi.ToolFailed, got.Status)
+	assert.Equal(t, abi.ClassTransient, got.Class)
 }
 
 // TestConditions: the version that the model saw goes to the ledger as a condition, and not as part of the entry; a ledger
