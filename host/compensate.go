@@ -106,7 +106,7 @@ func (h *Host) undoing(ctx context.Context, id string, o CompensateOptions) (*un
 	created := state.Created()
 	switch {
 	case state.Outcome() == nil:
-		return nil, fmt.Errorf("task %s: %w: only what a task did that goes on no more is undone", id, ErrUnfinished)
+		return nil, fmt.Errorf("task %s: %w: cancel it, or let it finish, and undo it then", id, ErrUnfinished)
 	case created.Compensates != nil:
 		return nil, &UndoError{id, fmt.Sprintf("it undoes what task %s did, and cannot be undone itself", created.Compensates.Task)}
 	}

@@ -147,6 +147,32 @@ func TestCompensateSome(t *testing.T) {
 	assert.Equal(t, []string{"e3", "e1", "e2"}, voids(s))
 }
 
+// TestCompensateWhatCan: what a tool cannot undo stays, and is named; the plugins of such tools are not needed.
+func TestCompensateWhatCan(t *testing.T) {
+	s := newLedger(t, ledgertest.Options{Raw: true})
+	sub := ledgerTask(t, s)
+	sub.Tools = append(sub.Tools, guest(t, "witness"))
+	h := open(t, newLog(t), &fakeModel{replies: []any{together(notes("a"), appends("cash", 1)), says("done")}}, Events{})
+	task, err := h.Run(t.Context(), sub)
+	require.NoError(t, err)
+	var planned *Compensation
+	r, err := h.Compensate(t.Context(), task.Task, CompensateOptions{Planned: func(c *Compensation) { planned = c }})
+	require.NoError(t, err)
+	require.Equal(t, "succeeded", r.Phase)
+	assert.Equal(t, []string{"e1"}, voids(s))
+	assert.Equal(t, []KeptCall{{1, "note", "tool note has no compensate"}}, planned.Kept)
+	created := history(t, h, r.Task)[0].Payload.(*event.TaskCreated)
+	require.Len(t, created.Tools, 1)
+	assert.Equal(t, "ledger", created.Tools[0].Name)
+
+	h = open(t, newLog(t), &fakeModel{replies: []any{notes("b"), says("done")}}, Events{})
+	task, err = h.Run(t.Context(), withWitness(t))
+	require.NoError(t, err)
+	_, err = h.Compensate(t.Context(), task.Task, CompensateOptions{})
+	require.EqualError(t, err, "task "+task.Task+": there is nothing that can be undone: step 1 (note): tool note has no compensate")
+	require.ErrorAs(t, err, new(*UndoError))
+}
+
 // TestCompensateRefused: why nothing is undone is told before a task begins.
 func TestCompensateRefused(t *testing.T) {
 	s := newLedger(t, ledgertest.Options{})

@@ -55,19 +55,36 @@ func (a *app) resume(ctx context.Context, f *modelFlags, name string) error {
 
 func (a *app) resumeTask(ctx context.Context, s *sharedStore, f *modelFlags, task host.Summary) error {
 	e := &endpoint{}
-	if !task.Ended() {
-		var err error
+	asks, err := asksModel(ctx, s, task)
+	if err != nil {
+		return err
+	}
+	if asks {
 		if e, err = a.pinnedModel(f, task); err != nil {
 			return err
 		}
 		defer e.close()
 	}
-	err := a.perform(s, e, f, func(h *host.Host) (*host.Result, error) { return h.Resume(ctx, task.ID) })
+	err = a.perform(s, e, f, func(h *host.Host) (*host.Result, error) { return h.Resume(ctx, task.ID) })
 	if err != nil && task.Ended() && !a.json && !isStore(err) {
 		err = &codeError{exitCode(err), fmt.Errorf("%w; a task that has ended (%s) does not go on: see what it did with %s, and run it anew",
 			err, task.Phase, a.tasksLine(task.ID, "show"))}
 	}
 	return err
+}
+
+// asksModel tells whether a task that is gone on with asks a model: one that has ended does nothing any more, and one that
+// undoes never did.
+func asksModel(ctx context.Context, s *sharedStore, task host.Summary) (bool, error) {
+	if task.Ended() {
+		return false, nil
+	}
+	h, err := s.host(host.Options{})
+	if err != nil {
+		return false, err
+	}
+	undoes, err := h.Undoes(ctx, task.ID)
+	return undoes == "", err
 }
 
 func (a *app) find(ctx context.Context, s *sharedStore, name string) (host.Summary, error) {

@@ -20,7 +20,7 @@ what they changed outside and what is known of that, and how each tool did. Noth
 occur is not shown. A task that is damaged is named and not counted, and stats then exits with 9.
 
 Rates of success are of the tasks that have ended. Steps, turns and times of whole tasks are of those that were
-begun and have ended; their time is that in which they were run, without what lies between a stop and a resume. Latency
+begun and have ended, but for tasks that undo; their time is that in which they were run, without what lies between a stop and a resume. Latency
 is, of model, a call that was answered; of tool, an attempt; of queue, from a call's authorization to its first
 attempt; of reconcile, from not knowing what a call did to knowing; of verification, from a reply to the verdict. P50
 and P95 are exact for steps and turns up to 255, and within 0.4 % else. A task counts as taken over when its worker
@@ -35,6 +35,7 @@ name, a spread an object with the fields n, p50 and p95, and a rate null where t
   turns             rollbacks (by reason), reprompts, rejections (answers that did not hold), compactions, forced (final turns, by trigger)
   calls             all (of tools), attempts, retries, repaired (arguments), denied (by reason)
   effects           writes (operations that were begun and may change something), attempts (of calls, that began any), unknown (of these), unknown_rate, found, absent, by_person (of found and absent), open, denied (operations)
+  undone            tasks (that undo what others did; they count as tasks, and not in per_task), operations (of which the undoing was begun), attempts, succeeded, failed, unknown (they may be undone)
   recovery          lost (tasks that were taken over), recovered (of these, succeeded or partial in the end), rate
   tools             an array: name, calls, attempts, succeeded, failed (by class; fault: the plugin did), unknown, denied (by reason), latency_us (a spread); what a model calls and no task has is in calls alone
   rejected_plugins  by class

@@ -53,7 +53,7 @@ func (a *app) tasksEventsCommand() *cobra.Command {
 		Short: "Print a task's events, one JSON object a line",
 		Long: `events prints the log of a task: one object a line, with the fields v (version of the schema), task, seq,
 type, time (RFC 3339, UTC), actor, cause (seq of the event it answers; 0 for none), step and attempt (0 for
-none), and payload. With --follow it goes on with each event that the task gets, until the task has ended or
+none; in a task that undoes, step is the place of an operation), and payload. With --follow it goes on with each event that the task gets, until the task has ended or
 Ctrl-C. TASK is an id, the start of one, or "last".` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost tasks events last
   axishost tasks events last --follow

@@ -20,6 +20,7 @@ type taskCompletion struct {
 	several    bool // there can be more arguments than one
 	unfinished bool // only those that have not ended
 	waiting    bool // only those that wait for a person
+	ended      bool // only those that have
 }
 
 // completeTasks offers the ids of tasks, newest first, and "last".
@@ -50,7 +51,7 @@ func (a *app) completeTasks(c taskCompletion) cobra.CompletionFunc {
 func (c taskCompletion) offer(tasks []host.Summary, given []string, prefix string) []string {
 	var out []string
 	for i, t := range slices.Backward(tasks) {
-		if c.unfinished && t.Ended() || c.waiting && !t.Waits || slices.Contains(given, t.ID) {
+		if c.unfinished && t.Ended() || c.ended && !t.Ended() || c.waiting && !t.Waits || slices.Contains(given, t.ID) {
 			continue
 		}
 		if newest := i == len(tasks)-1; newest && strings.HasPrefix("last", prefix) && !slices.Contains(given, "last") {

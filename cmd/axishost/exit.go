@@ -34,7 +34,7 @@ const (
 func exitHelp(codes ...int) string {
 	var b strings.Builder
 	b.WriteString("\n\nExit codes:")
-	runs := slices.Contains(codes, exitStopped)
+	runs := slices.Contains(codes, exitPartial)
 	if !slices.Contains(codes, exitFailed) {
 		codes = append(codes, exitFailed)
 	}
@@ -113,6 +113,7 @@ func exitCode(err error) int {
 	var own *codeError
 	var refused *plugins.RefusedError
 	var set *host.PluginSetError
+	var undo *host.UndoError
 	var fault *plugins.CallError
 	var stopped *host.StoppedError
 	var busy *control.BusyError
@@ -120,8 +121,8 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &own):
 		return own.code
-	case errors.As(err, &set), errors.Is(err, host.ErrNoTask), errors.Is(err, host.ErrNotAwaited), errors.Is(err, host.ErrAmbiguous), errors.Is(err, host.ErrGoal),
-		errors.As(err, &busy), errors.As(err, &key):
+	case errors.As(err, &set), errors.As(err, &undo), errors.Is(err, host.ErrNoTask), errors.Is(err, host.ErrNotAwaited), errors.Is(err, host.ErrAmbiguous),
+		errors.Is(err, host.ErrGoal), errors.As(err, &busy), errors.As(err, &key):
 		return exitUsage
 	case errors.As(err, &refused):
 		return exitRefused

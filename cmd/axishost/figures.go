@@ -122,11 +122,12 @@ func callFigures(r *stats.Report) string {
 }
 
 func effectFigures(r *stats.Report) string {
-	e := &r.Effects
+	e, u := &r.Effects, &r.Undone
 	return figure("writes", e.Writes, facts(fact{"attempts", e.Attempts})) +
 		figure("  unknown", e.Unknown, share(e.UnknownRate)+
 			facts(fact{"found", e.Found}, fact{"absent", e.Absent}, fact{"open", e.Open}, fact{"by a person", e.ByPerson})) +
-		figure("denied", e.Denied, " operations")
+		figure("denied", e.Denied, " operations") +
+		figure("undoing", u.Operations, facts(fact{"undone", u.Succeeded}, fact{"not undone", u.Failed}, fact{"unknown", u.Unknown}, fact{"attempts", u.Attempts}))
 }
 
 // spreadFigures is the table of what is spread.

@@ -50,7 +50,7 @@ func flagError(cmd *cobra.Command, err error) error {
 
 func whyInvalid(invalid *pflag.InvalidValueError) string {
 	switch invalid.GetFlag().Value.Type() {
-	case "int", "uint64":
+	case "int", "int64", "intSlice", "uint64":
 		return "is no whole number of 0 or more"
 	case "bool":
 		return "is neither true nor false"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,6 +75,22 @@ func lookups(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: lookups held|answered")
 	}
 	ts.Value(ledgerKey{}).(*scriptLedger).hold(args[0] == "held")
+}
+
+// voids checks which entries were made void, in that order, each once: voids ID...
+func voids(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: voids ID...")
+	}
+	var got []string
+	for _, e := range ts.Value(ledgerKey{}).(*scriptLedger).server.Effects() {
+		if e.Kind == ledgertest.Void {
+			got = append(got, e.ID)
+		}
+	}
+	if !slices.Equal(got, args) {
+		ts.Fatalf("entries %v are void, want %v", got, args)
+	}
 }
 
 // effects checks how many entries the service has, each made once: effects N.

@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "says": says, "background": background, "exited": exited, "fill": fill, "nowhere": nowhere,
 			"suspend": suspend, "continue": resumed,
-			"requested": endpoint.requested, "ledger": ledger, "lookups": lookups, "effects": effects,
+			"requested": endpoint.requested, "ledger": ledger, "lookups": lookups, "effects": effects, "voids": voids,
 		},
 	})
 }

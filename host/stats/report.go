@@ -15,6 +15,7 @@ type Report struct {
 	Turns   Turns   `json:"turns"`
 	Calls   Calls   `json:"calls"`
 	Effects Effects `json:"effects"`
+	Undone  Undone  `json:"undone"`
 	// Recovery is of tasks that were taken over from a worker that had not come to a halt.
 	Recovery Recovery `json:"recovery"`
 	Tools    []Tool   `json:"tools"`
@@ -52,7 +53,7 @@ type Spread struct {
 	P95 int64 `json:"p95"`
 }
 
-// PerTask is of the tasks that were begun and have ended.
+// PerTask is of the tasks that were begun and have ended, but for those that undo.
 type PerTask struct {
 	Steps Spread `json:"steps"`
 	Turns Spread `json:"turns"`
@@ -112,6 +113,17 @@ type Effects struct {
 	Denied      int64    `json:"denied"` // operations of guests
 }
 
+// Undone is what came of the tasks that undo what others did. Each operation of which the undoing was begun is undone, is
+// not, may be, or is under way.
+type Undone struct {
+	Tasks      int64 `json:"tasks"`
+	Operations int64 `json:"operations"`
+	Attempts   int64 `json:"attempts"`
+	Succeeded  int64 `json:"succeeded"`
+	Failed     int64 `json:"failed"`
+	Unknown    int64 `json:"unknown"`
+}
+
 // Recovery counts tasks.
 type Recovery struct {
 	Lost      int64    `json:"lost"`
@@ -165,6 +177,10 @@ func (s *Sum) Report() *Report {
 		Effects: Effects{
 			Writes: c[writes], Attempts: c[writing], Unknown: c[unknown], UnknownRate: rate(c[unknown], c[writing]),
 			Found: c[found], Absent: c[absent], ByPerson: c[byPerson], Open: c[open], Denied: c[operationsDenied],
+		},
+		Undone: Undone{
+			Tasks: c[undoTasks], Operations: c[undoOperations], Attempts: c[undoAttempts],
+			Succeeded: c[undoSucceeded], Failed: c[undoFailed], Unknown: c[undoUnknown],
 		},
 		Recovery:        Recovery{c[lost], c[recovered], rate(c[recovered], c[lost])},
 		Tools:           []Tool{},

@@ -59,6 +59,8 @@ func holds(t *testing.T, r *Report) {
 	assert.Equal(t, r.Effects.Unknown, r.Effects.Found+r.Effects.Absent+r.Effects.Open)
 	assert.LessOrEqual(t, r.Effects.Unknown, r.Effects.Attempts)
 	assert.LessOrEqual(t, r.Effects.ByPerson, r.Effects.Found+r.Effects.Absent)
+	assert.LessOrEqual(t, r.Undone.Succeeded+r.Undone.Failed+r.Undone.Unknown, r.Undone.Operations)
+	assert.LessOrEqual(t, r.Undone.Operations, r.Undone.Attempts)
 	assert.LessOrEqual(t, r.Recovery.Recovered, r.Recovery.Lost)
 	for _, tool := range r.Tools {
 		assert.LessOrEqual(t, tool.Succeeded+tool.Failed.Sum()+tool.Unknown, tool.Attempts, tool.Name)
@@ -72,7 +74,7 @@ func told(t *testing.T, r *Report) string {
 	var fields map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(text, &fields))
 	var b strings.Builder
-	for _, key := range []string{"tasks", "per_task", "latency_us", "model", "turns", "calls", "effects", "recovery", "tools", "rejected_plugins"} {
+	for _, key := range []string{"tasks", "per_task", "latency_us", "model", "turns", "calls", "effects", "undone", "recovery", "tools", "rejected_plugins"} {
 		var v any
 		require.Contains(t, fields, key)
 		require.NoError(t, json.Unmarshal(fields[key], &v))

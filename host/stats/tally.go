@@ -70,6 +70,12 @@ const (
 	byPerson
 	open
 	operationsDenied
+	undoTasks
+	undoOperations
+	undoAttempts
+	undoSucceeded
+	undoFailed
+	undoUnknown
 	lost
 	recovered
 	counters

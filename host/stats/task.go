@@ -11,8 +11,10 @@ import (
 // Task folds the events of one task, in order.
 type Task struct {
 	tally
-	offered map[string]bool // the tools of the task
-	steps   map[int64]*step // that are not closed
+	offered map[string]bool         // the tools of the task
+	steps   map[int64]*step         // that are not closed
+	undoes  bool                    // what another task did
+	undone  map[int64]event.Payload // what is known last of each operation that it undoes
 	claimed bool
 	ended   bool
 	good    bool // ended as succeeded or partial
@@ -32,7 +34,9 @@ type Task struct {
 }
 
 // NewTask gives a task before its first event.
-func NewTask() *Task { return &Task{offered: map[string]bool{}, steps: map[int64]*step{}} }
+func NewTask() *Task {
+	return &Task{offered: map[string]bool{}, steps: map[int64]*step{}, undone: map[int64]event.Payload{}}
+}
 
 // Event takes the next event.
 func (t *Task) Event(e *event.Event) {
@@ -58,11 +62,14 @@ func (t *Task) Event(e *event.Event) {
 		t.ended = true
 		t.count(cancelled)
 	default:
-		if e.Step != 0 {
+		switch {
+		case e.Step != 0 && t.undoes:
+			t.undoEvent(e)
+		case e.Step != 0:
 			t.stepEvent(e)
-			return
+		default:
+			t.modelEvent(e)
 		}
-		t.modelEvent(e)
 	}
 }
 
@@ -94,6 +101,9 @@ func outside(e *event.Event) bool {
 func (t *Task) waits() bool { return t.live == 0 && (t.halted || t.awaiting > 0) }
 
 func (t *Task) created(p *event.TaskCreated) {
+	if t.undoes = p.Compensates != nil; t.undoes {
+		t.count(undoTasks)
+	}
 	for i := range p.Tools {
 		for j := range p.Tools[i].Tools {
 			t.offered[p.Tools[i].Tools[j].Name] = true
@@ -134,7 +144,9 @@ func (t *Task) succeed(p *event.TaskSucceeded) {
 
 // close gives the task's numbers as a whole. isRunning tells whether somebody runs it.
 func (t *Task) close(isRunning bool) *tally {
+	t.closeUndone()
 	switch {
+	case t.ended && t.undoes: // it has no steps and no turns, and its time is no task's
 	case t.ended && t.claimed: // what was refused before it began took no steps and no time
 		t.measure(taskSteps, t.counts[steps])
 		t.measure(taskTurns, t.turns)

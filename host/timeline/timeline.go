@@ -50,6 +50,7 @@ type Timeline struct {
 	replies    int
 	usage      event.Usage
 	outcome    *Outcome
+	undo       *undo // of a task that undoes
 }
 
 // Outcome is what a task that has ended came to.
@@ -73,7 +74,9 @@ func New() *Timeline {
 func (t *Timeline) Event(e *event.Event) []Line {
 	switch p := e.Payload.(type) {
 	case *event.TaskCreated:
-		t.begun = e.Time
+		if t.begun = e.Time; p.Compensates != nil {
+			t.undo = newUndo(p.Compensates)
+		}
 		return []Line{{Plain, "task", header(e.Task, p)}, {Plain, "goal", show(p.Goal)}}
 	case *event.Claimed:
 		switch {
@@ -127,6 +130,9 @@ func (t *Timeline) Event(e *event.Event) []Line {
 		return []Line{{Notice, "goal", "rejected: " + show(p.Reason)}}
 	case *event.TaskSucceeded:
 		t.outcome = &Outcome{Answer: p.Answer, Verified: p.Verified}
+		if t.undo != nil {
+			return []Line{t.ended(e, "succeeded")}
+		}
 		return []Line{t.ended(e, "succeeded, "+verified(p.Verified))}
 	case *event.TaskPartial:
 		t.outcome = &Outcome{Answer: p.Answer, Reason: p.Reason}
@@ -142,6 +148,9 @@ func (t *Timeline) Event(e *event.Event) []Line {
 
 func header(id string, p *event.TaskCreated) string {
 	text := id
+	if p.Compensates != nil {
+		text += ", undoes " + show(p.Compensates.Task)
+	}
 	if p.Recipe != nil {
 		text += ", recipe " + p.Recipe.Name + " " + p.Recipe.Version
 	}
@@ -196,6 +205,9 @@ func (t *Timeline) told() string {
 
 // step tells the events of a step.
 func (t *Timeline) step(e *event.Event) []Line {
+	if t.undo != nil {
+		return t.undo.event(e)
+	}
 	switch p := e.Payload.(type) {
 	case *event.ToolRequested:
 		t.requests[e.Step] = p
@@ -261,6 +273,9 @@ func (t *Timeline) call(step int64) string {
 }
 
 func (t *Timeline) ended(e *event.Event, how string) Line {
+	if t.undo != nil {
+		return Line{End, "done", fmt.Sprintf("%s, in %s, %s", how, duration(e.Time-t.begun), t.undo.counts())}
+	}
 	replies := fmt.Sprintf("%d replies", t.replies)
 	if t.replies == 1 {
 		replies = "1 reply"
@@ -275,6 +290,8 @@ func PartialReason(name string) string {
 		return "the model called tools in its last turn"
 	case "assistant_terminated_token_exceed":
 		return "the model's token limit or context window leaves no room for a reply"
+	case "not_undone":
+		return "not everything is known to be undone"
 	case "repeated_failure":
 		return "a tool call failed again and again in the same way"
 	case "no_answer":

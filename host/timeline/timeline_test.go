@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTimeline runs testdata: "tell" takes events, a line each, as TYPE AT [step=N] PAYLOAD, with AT in
+// TestTimeline runs testdata: "tell" takes events, a line each, as TYPE AT [step=N] [attempt=N] PAYLOAD, with AT in
 // milliseconds, and prints what the timeline tells: kind, label and text of each line. "outcome" prints that, and
 // "questions" what a person has to find out.
 func TestTimeline(t *testing.T) {
@@ -49,7 +49,7 @@ func TestTimeline(t *testing.T) {
 func parse(t *testing.T, seq uint64, line string) *event.Event {
 	t.Helper()
 	var kind, payload string
-	var at, step int64
+	var at, step, attempt int64
 	kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	first, rest, _ := strings.Cut(rest, " ")
 	_, err := fmt.Sscan(first, &at)
@@ -57,6 +57,11 @@ func parse(t *testing.T, seq uint64, line string) *event.Event {
 	if payload = rest; strings.HasPrefix(rest, "step=") {
 		first, payload, _ = strings.Cut(rest, " ")
 		_, err = fmt.Sscanf(first, "step=%d", &step)
+		require.NoError(t, err, line)
+	}
+	if strings.HasPrefix(payload, "attempt=") {
+		first, payload, _ = strings.Cut(payload, " ")
+		_, err = fmt.Sscanf(first, "attempt=%d", &attempt)
 		require.NoError(t, err, line)
 	}
 	if payload == "" {
@@ -68,7 +73,7 @@ func parse(t *testing.T, seq uint64, line string) *event.Event {
 	dec.DisallowUnknownFields()
 	require.NoError(t, dec.Decode(p), line)
 	record, err := event.Encode(&event.Event{
-		Version: event.V1, Time: at * 1000, Actor: event.Actor{Kind: event.ActorHost}, Step: step, Payload: p,
+		Version: event.Newest, Time: at * 1000, Actor: event.Actor{Kind: event.ActorHost}, Step: step, Attempt: attempt, Payload: p,
 	})
 	require.NoError(t, err, line)
 	e, err := event.Decode("01task", seq, record)
