@@ -231,6 +231,9 @@ func TestCompensateTroubles(t *testing.T) {
 		"an answer, then refused": {[]ledgertest.Fault{{Trouble: "lose_reply", Method: "DELETE", Nth: 2}, {Trouble: "fail_before", Method: "DELETE", Nth: 3, Status: 404}}, "partial", 3, 4, true},
 		"nothing is undone":       {[]ledgertest.Fault{{Trouble: "fail_before", Method: "DELETE", Status: 403, Count: 3}}, "failed", 0, 3, false},
 	} {
+		if raced && !*crashAll && tt.phase == "succeeded" && name != "the reply is lost" {
+			continue // guests are slow there
+		}
 		t.Run(name, func(t *testing.T) {
 			s := newLedger(t, ledgertest.Options{})
 			log := newLog(t)
