@@ -164,7 +164,7 @@ func void(undo guest.Undo) guest.Result {
 
 // lookUp gives the entry that an operation appended, or why it is not known.
 func lookUp(operation string) (e entry, failed *guest.Result) {
-	response, err := send("GET", "/entries?key="+url.QueryEscape(operation), "", nil)
+	response, err := send("GET", "/entries?key="+url.QueryEscape(operation), nil)
 	if err != nil {
 		return e, new(guest.ReadFailed(err))
 	}
