@@ -124,6 +124,7 @@ func (t *Task) settle(e *event.Event, s *step, class string) {
 // even an error of the other side. It may have been denied after it was begun: it was no write then.
 func (t *Task) operation(p *event.HostOperation, s *step) {
 	switch {
+	case p.State == event.OperationBegun && s.unsure: // of a probe: what it shuts out is no write
 	case p.State == event.OperationBegun && p.Write:
 		t.count(writes)
 		t.setWrote(s)
