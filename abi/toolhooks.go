@@ -59,6 +59,8 @@ type CompensateInput struct {
 	// Result and Evidence are what the call gave, or what tool_reconcile found.
 	Result   string          `json:"result"`
 	Evidence json.RawMessage `json:"evidence,omitempty"`
+	// Leases are the resources that the undoing has to itself, as those of a call.
+	Leases []Lease `json:"leases,omitempty"`
 }
 
 // PreviewInput is the input of tool_preview: a call that somebody is to approve.

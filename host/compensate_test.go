@@ -110,7 +110,7 @@ func TestCompensate(t *testing.T) {
 	assert.Equal(t, first.Tools, created.Tools)
 	assert.Equal(t, first.Grants, created.Grants)
 	assert.Empty(t, created.Model)
-	assert.Equal(t, "a mistake", events[2].Payload.(*event.CompensationStarted).Reason)
+	assert.Equal(t, "a mistake", created.Compensates.Reason)
 	assert.Equal(t, before, history(t, h, task), "a task that has ended accepts nothing")
 	of, err := h.Undoes(t.Context(), r.Task)
 	require.NoError(t, err)

@@ -19,11 +19,9 @@ func (r *run) callTool(ctx context.Context, e core.CallTool) core.Input {
 		done.Fault, done.Class = notLoaded(e.Tool), faultCrash
 		return done
 	}
-	in := abi.ToolInput{Tool: e.Tool, Arguments: json.RawMessage(e.Arguments), OperationID: e.OperationID, Attempt: e.Attempt}
-	for _, l := range e.Leases {
-		in.Leases = append(in.Leases, abi.Lease(l))
-	}
-	out, err := p.CallTool(ctx, in, r.operations(p, e.Tool, e.Step, e.Attempt))
+	out, err := p.CallTool(ctx, abi.ToolInput{
+		Tool: e.Tool, Arguments: json.RawMessage(e.Arguments), OperationID: e.OperationID, Attempt: e.Attempt, Leases: told(e.Leases),
+	}, r.operations(p, e.Tool, e.Step, e.Attempt))
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -35,6 +33,15 @@ func (r *run) callTool(ctx context.Context, e core.CallTool) core.Input {
 	}
 	done.Tokens = r.count(&event.Message{Content: out.Result, Name: e.Tool})
 	return done
+}
+
+// told gives leases as a guest is told of them.
+func told(leases []core.Lease) []abi.Lease {
+	var out []abi.Lease
+	for _, l := range leases {
+		out = append(out, abi.Lease(l))
+	}
+	return out
 }
 
 // reconcile asks a tool whether a call happened.
@@ -74,7 +81,7 @@ func (r *run) compensate(ctx context.Context, e core.Compensate) core.Input {
 	}
 	out, err := p.Compensate(ctx, abi.CompensateInput{
 		Tool: e.Tool, Arguments: json.RawMessage(e.Arguments), OperationID: e.OperationID,
-		CompensationID: e.CompensationID, Result: e.Result, Evidence: e.Evidence,
+		CompensationID: e.CompensationID, Result: e.Result, Evidence: e.Evidence, Leases: told(e.Leases),
 	}, r.operations(p, e.Tool, e.Step, e.Attempt))
 	if ctx.Err() != nil {
 		return nil

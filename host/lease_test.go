@@ -130,6 +130,32 @@ func TestLeaseOfADeletedTask(t *testing.T) {
 	require.Empty(t, held)
 }
 
+// TestUndoingTakesTurns: what undoes a write waits for whoever may be writing to the same resource.
+func TestUndoingTakesTurns(t *testing.T) {
+	log, s := newLog(t), newLedger(t, ledgertest.Options{Raw: true})
+	r, err := open(t, log, &fakeModel{replies: []any{appends("cash", 9), says("done")}}, Events{}).Run(t.Context(), ledgerTask(t, s))
+	require.NoError(t, err)
+	dying := &dyingLog{Log: log, fatal: operation(true, event.OperationDone)}
+	replies := []any{appends("cash", 1), says("done")}
+	_, err = open(t, dying, &fakeModel{replies: replies}, Events{}).Run(t.Context(), ledgerTask(t, s))
+	require.ErrorIs(t, err, errCrash)
+
+	held, ended := make(chan string, 9), make(chan error, 1)
+	undoer, err := Open(Options{Log: log, CacheDir: cacheDir(), Events: Events{Held: func(_, task string) { held <- task }}})
+	require.NoError(t, err)
+	go func() {
+		_, err := undoer.Compensate(context.Background(), r.Task, CompensateOptions{})
+		ended <- err
+	}()
+	dead := <-held
+	require.NotEqual(t, r.Task, dead)
+	require.Zero(t, s.Stats().Voids)
+	_, err = open(t, log, &fakeModel{replies: replies}, Events{}).Resume(t.Context(), dead)
+	require.NoError(t, err)
+	require.NoError(t, <-ended)
+	require.Equal(t, 1, s.Stats().Voids)
+}
+
 // TestLeaseRunsOut: a lease that nobody gives back lasts as long as the limit says, and who had it gives back nothing that
 // is somebody else's by then. A request under the earlier lease that is still under way is refused by the ledger.
 func TestLeaseRunsOut(t *testing.T) {

@@ -35,7 +35,7 @@ func (t *ToolFunctions) Reconcile(f func(Call) Reconciliation) *ToolFunctions {
 // Compensate registers the function that undoes a call which happened. Undoing it twice must be one effect.
 func (t *ToolFunctions) Compensate(f func(Undo) Result) *ToolFunctions {
 	return t.add(abi.HookToolCompensate, toolHook(func(in abi.CompensateInput) (Result, error) {
-		out := f(Undo{in.Arguments, in.OperationID, in.CompensationID, in.Result, in.Evidence})
+		out := f(Undo{in.Arguments, in.OperationID, in.CompensationID, in.Result, in.Evidence, in.Leases})
 		return out, needs(out.Status != "", "a result without a status")
 	}))
 }
@@ -74,7 +74,12 @@ type Undo struct {
 	// Result and Evidence are what the call gave, or Reconcile found.
 	Result   string
 	Evidence json.RawMessage
+	// Leases are the resources that the undoing has to itself.
+	Leases []abi.Lease
 }
+
+// Fence is that of Call.
+func (u Undo) Fence(resource string) uint64 { return Call{Leases: u.Leases}.Fence(resource) }
 
 // Decode is that of Call.
 func (u Undo) Decode(v any) error { return decodeStrict(u.Arguments, v) }

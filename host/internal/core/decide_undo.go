@@ -21,6 +21,8 @@ func (d *draft) undoes(in Input) error {
 			return nil
 		}
 		return d.undoNext(d.s.seq)
+	case LeasesFree:
+		return d.undoLeased(in)
 	case Compensated:
 		return d.compensated(in)
 	case OperationBegan:
@@ -51,20 +53,58 @@ func (d *draft) submitUndo(created *event.TaskCreated, cause uint64) (err error)
 
 // emitUndo adds an event about the undoing of an operation, and takes it up in the draft.
 func (d *draft) emitUndo(u *task.Undo, attempt int64, p event.Payload, cause uint64) (*event.Event, error) {
+	if t := p.Type(); t == event.TypeCompensationSucceeded || t == event.TypeCompensationFailed {
+		for _, l := range u.Leases {
+			if _, err := d.emitUndo(u, attempt, d.released(l, p), cause); err != nil {
+				return nil, err
+			}
+		}
+	}
 	e := d.emitStep(u.ID, attempt, p, cause)
 	return e, u.Apply(e)
 }
 
-// undoNext starts the operation whose turn it is, when its time has come, or ends the task.
+// undoLeased starts the operation whose turn it is, with the resources that it waited for.
+func (d *draft) undoLeased(in LeasesFree) error {
+	u := turn(d.undos)
+	if u == nil || u.ID != in.Step || u.State != task.UndoWaiting || u.Attempt+1 != in.Attempt || u.Due > d.now {
+		return nil
+	}
+	for _, l := range in.Leases {
+		if _, err := d.emitUndo(u, in.Attempt, d.acquired(l), d.s.seq); err != nil {
+			return err
+		}
+	}
+	return d.undoStart(u, d.s.seq)
+}
+
+// undoNext starts the operation whose turn it is, when its time has come and it needs no lease first, or ends the task.
 func (d *draft) undoNext(cause uint64) error {
 	u := turn(d.undos)
 	switch {
 	case u == nil:
 		d.endUndo(cause)
 		return nil
-	case u.State == task.UndoExecuting || u.Due > d.now:
+	case u.State == task.UndoExecuting || u.Due > d.now || len(d.undoResources(u)) > 0:
 		return nil
 	}
+	return d.undoStart(u, cause)
+}
+
+// undoResources are those of State, before the task is there too.
+func (d *draft) undoResources(u *task.Undo) []string {
+	if d.s.created != nil {
+		return d.s.undoResources(u)
+	}
+	created, ok := d.events[0].Payload.(*event.TaskCreated)
+	if !ok {
+		return nil
+	}
+	return (&State{created: created}).undoResources(u)
+}
+
+// undoStart says that an operation is about to be undone.
+func (d *draft) undoStart(u *task.Undo, cause uint64) error {
 	op := &d.compensates.Operations[u.ID-1]
 	started := &event.CompensationStarted{
 		Of: op.OperationID, OperationID: CompensationID(d.compensates.Task, op.OperationID), Reason: d.compensates.Reason,

@@ -72,6 +72,7 @@ type Compensate struct {
 	CompensationID string
 	Result         string
 	Evidence       json.RawMessage
+	Leases         []Lease
 }
 
 // SetTimer waits until a time, in microseconds since the Unix epoch, and brings TimerFired.
@@ -129,7 +130,7 @@ func Pending(s *State) []Effect {
 	effects := s.pendingSteps(func(step *task.Step) Effect {
 		return CallTool{
 			Step: step.ID, Attempt: step.Attempt, Tool: step.Request.Tool,
-			Arguments: effective(&step.Request), OperationID: step.Request.OperationID, Leases: leasesOf(step),
+			Arguments: effective(&step.Request), OperationID: step.Request.OperationID, Leases: leasesOf(step.Leases),
 		}
 	})
 	switch {

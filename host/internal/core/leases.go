@@ -18,9 +18,9 @@ func (s *State) leased(step *task.Step) []string {
 }
 
 // leasesOf are the leases that a call is told of.
-func leasesOf(step *task.Step) []Lease {
+func leasesOf(acquired []event.LeaseAcquired) []Lease {
 	var leases []Lease
-	for _, l := range step.Leases {
+	for _, l := range acquired {
 		leases = append(leases, Lease{l.Resource, l.Fence})
 	}
 	return leases
@@ -41,11 +41,15 @@ func (d *draft) leasesFree(in LeasesFree) {
 			continue
 		}
 		for _, l := range in.Leases {
-			acquired := &event.LeaseAcquired{Resource: l.Resource, Fence: l.Fence, Expires: d.now + s.config.Limits.leaseTime()}
-			d.emitStep(step.ID, in.Attempt, acquired, step.Readied)
+			d.emitStep(step.ID, in.Attempt, d.acquired(l), step.Readied)
 		}
 		d.emitStep(step.ID, in.Attempt, &event.ToolStarted{}, step.Readied)
 	}
+}
+
+// acquired is the event that takes a lease now.
+func (d *draft) acquired(l Lease) *event.LeaseAcquired {
+	return &event.LeaseAcquired{Resource: l.Resource, Fence: l.Fence, Expires: d.now + d.config.Limits.leaseTime()}
 }
 
 // leaseTime is how long a lease lasts that nobody gives back, in microseconds: never less than the call may take.
@@ -58,16 +62,21 @@ func (d *draft) release(id, attempt int64, p event.Payload, cause uint64) {
 		return
 	}
 	for _, l := range step.Leases {
-		reason := "done"
-		switch cancelled := p.Type() == event.TypeCancelAcknowledged; {
-		case l.Expires <= d.now:
-			reason = "expired"
-		case cancelled:
-			reason = "cancelled"
-		}
-		released := d.emit(&event.LeaseReleased{Resource: l.Resource, Fence: l.Fence, Reason: reason}, cause)
+		released := d.emit(d.released(l, p), cause)
 		released.Step, released.Attempt = id, attempt
 	}
+}
+
+// released is the event that gives a lease back now, with the event that says what its holder did.
+func (d *draft) released(l event.LeaseAcquired, with event.Payload) *event.LeaseReleased {
+	reason := "done"
+	switch cancelled := with.Type() == event.TypeCancelAcknowledged; {
+	case l.Expires <= d.now:
+		reason = "expired"
+	case cancelled:
+		reason = "cancelled"
+	}
+	return &event.LeaseReleased{Resource: l.Resource, Fence: l.Fence, Reason: reason}
 }
 
 // settles tells whether it is known what a step did once an event of its is in the log.

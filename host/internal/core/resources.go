@@ -12,11 +12,16 @@ import (
 // resources are what a step names as used: calls that name the same resource run one after the other, in call order.
 // A call whose resources cannot be told is denied, so there is none here.
 func (s *State) resources(step *task.Step) []string {
-	spec := s.tool(step.Request.Tool)
+	return s.named(step.Request.Tool, effective(&step.Request))
+}
+
+// named are the resources that a call of a tool names.
+func (s *State) named(tool, arguments string) []string {
+	spec := s.tool(tool)
 	if spec == nil {
 		return nil
 	}
-	names, err := abi.Resources(spec.Resources, json.RawMessage(effective(&step.Request)))
+	names, err := abi.Resources(spec.Resources, json.RawMessage(arguments))
 	if err != nil {
 		return nil
 	}

@@ -87,9 +87,17 @@ func undoPhase(undos []task.Undo) Phase {
 	return PhaseCreated
 }
 
+// undoResources are what an undoing needs to itself: what its operation did.
+func (s *State) undoResources(u *task.Undo) []string {
+	op := &s.created.Compensates.Operations[u.ID-1]
+	return s.named(op.Tool, op.Arguments)
+}
+
 // pendingUndo gives what is owed to the operation whose turn it is.
 func (s *State) pendingUndo() []Effect {
 	switch u := turn(s.undos); {
+	case u != nil && u.State == task.UndoWaiting && len(s.undoResources(u)) > 0:
+		return []Effect{AcquireLeases{Step: u.ID, Attempt: u.Attempt + 1, Resources: s.undoResources(u), Due: u.Due}}
 	case u == nil || (u.State == task.UndoWaiting && u.Due == 0):
 		return []Effect{Advance{Of: s.seq}}
 	case u.State == task.UndoWaiting:
@@ -101,6 +109,7 @@ func (s *State) pendingUndo() []Effect {
 		return []Effect{Compensate{
 			Step: u.ID, Attempt: u.Attempt, Tool: op.Tool, Arguments: op.Arguments, OperationID: op.OperationID,
 			CompensationID: CompensationID(s.created.Compensates.Task, op.OperationID), Result: op.Result, Evidence: op.Evidence,
+			Leases: leasesOf(u.Leases),
 		}}
 	}
 }

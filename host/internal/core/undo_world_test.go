@@ -34,7 +34,7 @@ func TestAnyUndoing(t *testing.T) {
 
 func (w *world) undoTask() event.TaskCreated {
 	created := event.TaskCreated{Goal: "undo", Config: json.RawMessage(fmt.Sprintf(`{"limits":{"tool_retries":%d}}`, w.pick(4)))}
-	created.Tools = []event.Plugin{{Name: "p", Tools: []event.ToolSpec{{Name: "w", Schema: json.RawMessage("{}"), Effect: "write", Compensate: true}}}}
+	created.Tools = []event.Plugin{{Name: "p", Tools: []event.ToolSpec{{Name: "w", Schema: json.RawMessage("{}"), Effect: "write", Compensate: true, Resources: [][]string{nil, {"r", "s"}}[w.pick(2)]}}}}
 	created.Compensates = &event.Compensation{Task: "01other"}
 	for i := range 1 + w.pick(4) {
 		created.Compensates.Operations = append(created.Compensates.Operations, event.CompensatedOperation{
@@ -56,7 +56,10 @@ func (w *world) undoStep() {
 		return
 	}
 	switch e := pending[0].(type) {
+	case AcquireLeases:
+		w.acquire(e)
 	case Compensate:
+		require.Len(w.t, e.Leases, len(w.state.named("w", "{}")))
 		w.feed(w.undo(e))
 	case CancelTool:
 		if w.pick(2) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/internal/conv"
 	"github.com/axishost/axishost/host/internal/event"
+	"github.com/axishost/axishost/host/internal/task"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -150,15 +151,7 @@ func (w *world) step() {
 	case Reconcile:
 		w.feed(w.probe(e))
 	case AcquireLeases:
-		w.now = max(w.now, e.Due)
-		before := w.state.Seq()
-		in := LeasesFree{Step: e.Step, Attempt: e.Attempt}
-		for _, name := range e.Resources {
-			w.fence++
-			in.Leases = append(in.Leases, Lease{Resource: name, Fence: w.fence})
-		}
-		w.feed(in)
-		require.Greater(w.t, w.state.Seq(), before, "what it waited for is there, and it does not start")
+		w.acquire(e)
 	case CancelTool:
 		if rapid.Bool().Draw(w.t, "faster") {
 			step := w.state.step(e.Step)
@@ -366,6 +359,19 @@ func (w *world) feed(in Input) {
 	w.requireLeases()
 }
 
+// acquire lets the resources that something waits for be free.
+func (w *world) acquire(e AcquireLeases) {
+	w.now = max(w.now, e.Due)
+	before := w.state.Seq()
+	in := LeasesFree{Step: e.Step, Attempt: e.Attempt}
+	for _, name := range e.Resources {
+		w.fence++
+		in.Leases = append(in.Leases, Lease{Resource: name, Fence: w.fence})
+	}
+	w.feed(in)
+	require.Greater(w.t, w.state.Seq(), before, "what it waited for is there, and it does not start")
+}
+
 // requireLeases: a step has the resources that it may change to itself exactly while it is not known what it did.
 func (w *world) requireLeases() {
 	for i := range w.state.steps {
@@ -374,6 +380,13 @@ func (w *world) requireLeases() {
 			want = len(w.state.leased(step))
 		}
 		require.Len(w.t, step.Leases, want, "step %d is %s", step.ID, step.State)
+	}
+	for i := range w.state.undos {
+		u, want := &w.state.undos[i], 0
+		if u.State == task.UndoExecuting {
+			want = len(w.state.undoResources(u))
+		}
+		require.Len(w.t, u.Leases, want, "undoing %d is %s", u.ID, u.State)
 	}
 }
 

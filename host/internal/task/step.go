@@ -180,10 +180,8 @@ func (s *Step) Apply(e *event.Event) error {
 	case *event.ToolStarted:
 		s.Started, s.Attempt, s.Due, s.Operations, s.Landed = e.Seq, e.Attempt, 0, 0, 0
 		s.Fault, s.Class = "", ""
-	case *event.LeaseAcquired:
-		s.Leases = append(slices.Clone(s.Leases), *p) // copies of a step share what it had
-	case *event.LeaseReleased:
-		s.Leases = slices.DeleteFunc(slices.Clone(s.Leases), func(l event.LeaseAcquired) bool { return l.Resource == p.Resource })
+	case *event.LeaseAcquired, *event.LeaseReleased:
+		s.Leases = leased(s.Leases, p)
 	case *event.RetryScheduled:
 		s.Due = p.At
 	case *event.HostOperation:
@@ -194,6 +192,18 @@ func (s *Step) Apply(e *event.Event) error {
 		s.applyOutcome(e)
 	}
 	return nil
+}
+
+// leased gives leases after an event that takes one or gives one back. It is a list of its own: copies of a step share
+// what they had.
+func leased(leases []event.LeaseAcquired, p event.Payload) []event.LeaseAcquired {
+	switch p := p.(type) {
+	case *event.LeaseAcquired:
+		return append(slices.Clone(leases), *p)
+	case *event.LeaseReleased:
+		return slices.DeleteFunc(slices.Clone(leases), func(l event.LeaseAcquired) bool { return l.Resource == p.Resource })
+	}
+	return leases
 }
 
 // count keeps how many operations of the attempt may have changed something, and how many were done. A probe's are not

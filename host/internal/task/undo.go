@@ -33,8 +33,9 @@ func (s UndoState) Over() bool { return s == Undone || s == UndoFailed }
 // undoTransitions is the table of an undoing. What may have undone it is tried again all the same: the other side knows
 // the compensation by its id, so that undoing it twice is one effect.
 var undoTransitions = map[UndoState]map[event.Type]UndoState{
-	UndoWaiting: {event.TypeCompensationStarted: UndoExecuting},
+	UndoWaiting: {event.TypeCompensationStarted: UndoExecuting, event.TypeLeaseAcquired: UndoWaiting},
 	UndoExecuting: {
+		event.TypeLeaseReleased:         UndoExecuting,
 		event.TypeCompensationSucceeded: Undone, event.TypeCompensationFailed: UndoFailed,
 		event.TypeHostOperation: UndoExecuting, event.TypeToolProgress: UndoExecuting,
 	},
@@ -72,6 +73,9 @@ type Undo struct {
 	Reason string
 	Class  string
 
+	// Leases are the resources that it has to itself.
+	Leases []event.LeaseAcquired
+
 	last event.Type
 }
 
@@ -85,6 +89,8 @@ func (u *Undo) Apply(e *event.Event) error {
 	switch p := e.Payload.(type) {
 	case *event.CompensationStarted:
 		u.Started, u.Attempt, u.Due, u.Operations = e.Seq, e.Attempt, 0, 0
+	case *event.LeaseAcquired, *event.LeaseReleased:
+		u.Leases = leased(u.Leases, p)
 	case *event.HostOperation:
 		u.Operations += began(p)
 	case *event.CompensationSucceeded:

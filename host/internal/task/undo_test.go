@@ -11,10 +11,10 @@ import (
 // TestEveryPairOfUndo: every pair of a state and an event goes where it should, or is refused with both.
 func TestEveryPairOfUndo(t *testing.T) {
 	want := map[UndoState]map[event.Type]UndoState{
-		UndoWaiting: {event.TypeCompensationStarted: UndoExecuting},
+		UndoWaiting: {event.TypeCompensationStarted: UndoExecuting, event.TypeLeaseAcquired: UndoWaiting},
 		UndoExecuting: {
 			event.TypeCompensationSucceeded: Undone, event.TypeCompensationFailed: UndoFailed,
-			event.TypeHostOperation: UndoExecuting, event.TypeToolProgress: UndoExecuting,
+			event.TypeHostOperation: UndoExecuting, event.TypeToolProgress: UndoExecuting, event.TypeLeaseReleased: UndoExecuting,
 		},
 		UndoFailed: {event.TypeRetryScheduled: UndoWaiting},
 	}
