@@ -2,12 +2,14 @@ package host
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/host/ledgertest"
+	"github.com/axishost/axishost/host/model"
 	"github.com/axishost/axishost/store"
 	"github.com/axishost/axishost/store/pebblestore"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -179,16 +181,14 @@ type swappedBlobs struct {
 func (l *swappedBlobs) Blob(context.Context, string, string) ([]byte, error) { return l.module, nil }
 
 // TestTrouble18AttemptsAreCounted: a call that fails again and again is given up after as many attempts as are
-// configured, though its worker dies after each of them; and so is a write that never arrives. There the next attempt
-// begins in the commit after which the worker dies: it counts, and sends nothing.
+// configured, though its worker dies after each of them; and so is a write that never arrives.
 func TestTrouble18AttemptsAreCounted(t *testing.T) {
 	for name, tt := range map[string]struct {
-		trouble       ledgertest.Trouble
-		gone          event.Type
-		starts, posts int
+		trouble ledgertest.Trouble
+		gone    event.Type
 	}{
-		"rate limited": {ledgertest.RateLimit, event.TypeRetryScheduled, 4, 4},
-		"never there":  {ledgertest.FailBefore, event.TypeOperationAbsent, 5, 3},
+		"rate limited": {ledgertest.RateLimit, event.TypeRetryScheduled},
+		"never there":  {ledgertest.FailBefore, event.TypeOperationAbsent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newLedger(t, ledgertest.Options{Raw: true, Faults: []ledgertest.Fault{{Trouble: tt.trouble, Method: "POST", Count: 50}}})
@@ -206,9 +206,51 @@ func TestTrouble18AttemptsAreCounted(t *testing.T) {
 				next := &dyingLog{Log: log.Log, fatal: gone, after: true}
 				_, err = open(t, next, &fakeModel{replies: replies}, Events{}).Resume(t.Context(), task)
 			}
-			require.Equal(t, tt.starts, count(history(t, h, task), event.TypeToolStarted))
+			require.Equal(t, 4, count(history(t, h, task), event.TypeToolStarted))
+			require.Equal(t, 4, s.Stats().Posts)
+			require.Empty(t, ledgertest.Of(ledgertest.Post, s.Effects()))
+		})
+	}
+}
+
+// TestTrouble22SameFailure: a call that fails in the same way again and again is made no more often than is configured, however
+// the model words it, and what it then says is no success. A provider that is down in between is not the call's failure, and
+// a call that works in the end is none.
+func TestTrouble22SameFailure(t *testing.T) {
+	spelled := []string{`{"account":"cash","amount":1}`, `{"amount":1, "account":"cash"}`, ` {"account" : "cas\u0068", "amount" : 1}`}
+	calls := func(n int) (replies []any) {
+		for i := range n {
+			reply := callsTool("append", spelled[i%len(spelled)])
+			reply.Message.Content = strings.Repeat("Now it will work. ", i)
+			replies = append(replies, reply, &model.Error{Class: model.ClassTransient, Status: 503, Endpoint: "x"})
+		}
+		return replies
+	}
+	for name, tt := range map[string]struct {
+		refused int
+		replies []any
+		phase   string
+		posts   int
+	}{
+		"for ever":      {50, append(calls(4), says("All is booked.")), "partial", 4},
+		"until it does": {3, append(calls(4), says("All is booked.")), "succeeded", 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newLedger(t, ledgertest.Options{Raw: true, Faults: []ledgertest.Fault{
+				{Trouble: ledgertest.FailBefore, Method: "POST", Status: 422, Count: tt.refused},
+			}})
+			sub := ledgerTask(t, s)
+			sub.Config.Limits.SameArguments, sub.Config.Limits.RetryBase = nil, 1
+			m := &fakeModel{replies: tt.replies}
+			h := open(t, newLog(t), m, Events{})
+			r, err := h.Run(t.Context(), sub)
+			require.NoError(t, err)
+			require.Equal(t, tt.phase, r.Phase)
 			require.Equal(t, tt.posts, s.Stats().Posts)
-			require.Empty(t, s.Effects())
+			if tt.phase == "partial" {
+				require.Equal(t, "repeated_failure", r.Reason)
+				require.Len(t, m.asked, 9, "four calls, four times the provider was down, and the last turn")
+			}
 		})
 	}
 }
