@@ -29,16 +29,23 @@ type asked struct {
 
 // answered is what it was told.
 type answered struct {
-	err   error  // nil, ErrConflict, ErrFenced; errUnsure: it may have happened, or may happen yet
+	err   error  // nil, ErrConflict, ErrFenced; errUnsure: it may have happened, or may happen yet; errBesides
 	last  uint64 // of a read: the last number that it gave, 0 where there was none
 	whole bool   // a read: there was nothing behind it
 }
 
-var errUnsure = errors.New("unsure")
+var (
+	errUnsure = errors.New("unsure")
+	// errBesides: the commit was refused, perhaps for what it had besides this append: a lease.
+	errBesides = errors.New("besides")
+)
 
 // step is what the model does with a call that was answered so: the states that it can be in then, none where a log may
 // not answer so.
 func (s fenced) step(in asked, out answered) []any {
+	if out.err == errBesides {
+		return []any{s}
+	}
 	if len(in.records) == 0 {
 		if out.last == s.last || (out.last == 0 && s.last <= in.expected) || (!out.whole && out.last <= s.last) {
 			return []any{s}
@@ -138,7 +145,10 @@ func (l *toldLog) Commit(ctx context.Context, c store.Commit) error {
 	err := l.Log.Commit(ctx, c)
 	for _, a := range c.Appends {
 		in, out := asked{expected: a.Expected, fence: a.Fence, records: a.Records}, answered{}
+		refused := errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrConflict)
 		switch {
+		case refused && len(c.Appends) > 1:
+			out.err = errBesides
 		case errors.Is(err, store.ErrFenced):
 			out.err = store.ErrFenced
 		case errors.Is(err, store.ErrConflict):

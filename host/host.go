@@ -61,8 +61,9 @@ type Events struct {
 	Known func(task, phase string)
 	// Compiling is called before a plugin is compiled that no cache holds.
 	Compiling func(plugin string)
-	// Held is called when a step waits for a resource that a step of another task has to itself.
-	Held func(resource, task string)
+	// Held is called when a step waits for a resource that a step of another task has to itself; process runs that task on
+	// this machine, 0: none that is known. It may then have to be resumed.
+	Held func(resource, task string, process int)
 	// Waiting is called while a reply streams in.
 	Waiting func(model.Progress)
 	// PluginLog and PluginProgress carry printable lines of guests.

@@ -38,7 +38,7 @@ func TestTasksTakeTurns(t *testing.T) {
 	for i := range 6 {
 		h, err := Open(Options{Log: log, Runners: runners, CacheDir: cacheDir(), Model: &fakeModel{replies: []any{
 			appends("cash", 10*i+1, 10*i+2), appends("cash", 10*i+3), says("done"),
-		}}, Events: Events{Held: func(resource, task string) {
+		}}, Events: Events{Held: func(resource, task string, _ int) {
 			mu.Lock()
 			defer mu.Unlock()
 			held[resource+" "+fmt.Sprint(task != "")] = true
@@ -89,7 +89,7 @@ func leasing(t *testing.T, s *ledgertest.Server, log *dyingLog, sub Submission) 
 func waiting(t *testing.T, log store.Log, runners Runners, sub Submission) (held chan string, ended chan *Result) {
 	held, ended = make(chan string, 9), make(chan *Result, 1)
 	h, err := Open(Options{Log: log, Runners: runners, CacheDir: cacheDir(), Model: &fakeModel{replies: []any{appends("cash", 2), says("done")}},
-		Events: Events{Held: func(_, task string) { held <- task }}})
+		Events: Events{Held: func(_, task string, _ int) { held <- task }}})
 	require.NoError(t, err)
 	go func() {
 		r, err := h.Run(context.Background(), sub)
@@ -141,7 +141,7 @@ func TestUndoingTakesTurns(t *testing.T) {
 	require.ErrorIs(t, err, errCrash)
 
 	held, ended := make(chan string, 9), make(chan error, 1)
-	undoer, err := Open(Options{Log: log, CacheDir: cacheDir(), Events: Events{Held: func(_, task string) { held <- task }}})
+	undoer, err := Open(Options{Log: log, CacheDir: cacheDir(), Events: Events{Held: func(_, task string, _ int) { held <- task }}})
 	require.NoError(t, err)
 	go func() {
 		_, err := undoer.Compensate(context.Background(), r.Task, CompensateOptions{})

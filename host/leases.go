@@ -74,7 +74,11 @@ func (r *run) acquire(ctx context.Context, e core.AcquireLeases) (core.Input, er
 		}
 		if heard := r.h.opts.Events.Held; heard != nil && told != taken.Task {
 			told = taken.Task
-			heard(taken.Resource, taken.Task)
+			running, err := r.h.running(ctx)
+			if err != nil {
+				return nil, err
+			}
+			heard(taken.Resource, taken.Task, running[taken.Task])
 		}
 		if err := r.awaitChange(ctx, taken); err != nil {
 			return nil, err

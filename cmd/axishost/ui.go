@@ -60,8 +60,12 @@ func (v *view) events() host.Events {
 		Compiling: func(plugin string) {
 			v.print(timeline.Line{Kind: timeline.Detail, Text: "compiling " + plugin + " (first use)"})
 		},
-		Held: func(resource, task string) {
-			v.print(timeline.Line{Kind: timeline.Detail, Text: "waiting for " + plugins.Printable(resource, abi.MaxResourceBytes) + ", which task " + task + " is writing to"})
+		Held: func(resource, task string, process int) {
+			text := "waiting for " + plugins.Printable(resource, abi.MaxResourceBytes) + ", which task " + task + " is writing to"
+			if process == 0 {
+				text += "; nobody runs it: axishost resume " + task + ", or tasks cancel"
+			}
+			v.print(timeline.Line{Kind: timeline.Notice, Label: "waiting", Text: text})
 		},
 		Waiting: func(p model.Progress) {
 			v.mu.Lock()
