@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/axishost/axishost/abi"
 	"github.com/axishost/axishost/host/control"
 	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/host/ledgertest"
@@ -242,7 +243,8 @@ func (f *fight) settle() {
 	require.Empty(t, ledgertest.Duplicates(f.service.Effects()))
 }
 
-// settled: what a log says was done was done once, and a task that succeeded did all.
+// settled: what a log says was done was done once, and a task that succeeded did all, but for what came so late that its
+// lease had run out and the service refused it.
 func (f *fight) settled(h *Host, id string) {
 	t, operations, entries := f.t, f.operations(h, id), 0
 	events := history(t, h, id)
@@ -252,6 +254,12 @@ func (f *fight) settled(h *Host, id string) {
 		case event.TypeToolSucceeded, event.TypeOperationFound:
 			entries++
 			require.Equal(t, 1, f.entries(operations[e.Step]), "task %s, step %d", id, e.Step)
+		case event.TypeToolFailed:
+			if p := e.Payload.(*event.ToolFailed); p.Class == string(abi.ClassConflict) {
+				require.Contains(t, p.Reason, "later lease")
+				require.Zero(t, f.entries(operations[e.Step]))
+				entries++
+			}
 		case event.TypeTaskSucceeded:
 			require.Equal(t, 3, entries, "task %s", id)
 			require.EqualValues(t, len(events), e.Seq, "task %s: something follows its end", id)

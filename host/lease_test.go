@@ -130,6 +130,18 @@ func TestLeaseOfADeletedTask(t *testing.T) {
 	require.Empty(t, held)
 }
 
+// TestLeasesOfANewStore: the service remembers the fences of a store that is gone, and takes what the next one sends.
+func TestLeasesOfANewStore(t *testing.T) {
+	s := newLedger(t, ledgertest.Options{Raw: true})
+	for i := range 2 {
+		h := open(t, newLog(t), &fakeModel{replies: []any{appends("cash", 10*i+1), appends("cash", 10*i+2), says("done")}}, Events{})
+		r, err := h.Run(t.Context(), ledgerTask(t, s))
+		require.NoError(t, err)
+		require.Equal(t, "succeeded", r.Phase)
+	}
+	requireMade(t, s.Effects(), 1, 2, 11, 12)
+}
+
 // TestUndoingTakesTurns: what undoes a write waits for whoever may be writing to the same resource.
 func TestUndoingTakesTurns(t *testing.T) {
 	log, s := newLog(t), newLedger(t, ledgertest.Options{Raw: true})

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/axishost/axishost/host/internal/core"
@@ -17,8 +16,7 @@ import (
 
 // leaseLog begins the ids of the side logs of resources; the digest of the resource's name ends them. Each resource that a
 // step ever had to itself has one, which says who has it now. It is taken by appending to it in the commit that starts the
-// step: of two tasks that see it free at once one starts, and the other looks again. The number of the record that takes
-// it is the fence of the lease: these logs are never deleted, so fences rise for ever.
+// step: of two tasks that see it free at once one starts, and the other looks again.
 const leaseLog = sideLog + "lease-"
 
 func leaseID(resource string) string {
@@ -33,7 +31,10 @@ type leaseRecord struct {
 	Form           int
 	Resource, Task string
 	Step           int64
-	Expires        int64 // microseconds since the Unix epoch
+	// Fence is that of the latest lease. It is at least the time at which the lease was taken, in microseconds since the
+	// Unix epoch: a service knows the resource longer than any store, and fences of another store must not be above ours.
+	Fence   uint64
+	Expires int64 // microseconds since the Unix epoch
 }
 
 const leaseForm = 1
@@ -88,18 +89,19 @@ func (r *run) acquire(ctx context.Context, e core.AcquireLeases) (core.Input, er
 
 // look tells whether nobody else has resources, or the first that somebody has.
 func (r *run) look(ctx context.Context, resources []string) (free []core.Lease, taken *lease, err error) {
+	now := r.h.now().UnixMicro()
 	for _, name := range resources {
 		l, err := r.h.leaseOf(ctx, name)
-		if err != nil {
-			return nil, nil, err
+		if err != nil || l.taken(now) {
+			return nil, l, err
 		}
-		if l.Task != "" && l.Expires > r.h.now().UnixMicro() {
-			return nil, l, nil
-		}
-		free = append(free, core.Lease{Resource: name, Fence: l.head.Last + 1})
+		free = append(free, core.Lease{Resource: name, Fence: max(l.Fence+1, uint64(now))})
 	}
 	return free, nil, nil
 }
+
+// taken tells whether somebody has the resource.
+func (l *lease) taken(now int64) bool { return l.Task != "" && l.Expires > now }
 
 // leaseOf reads who has a resource. A task that was deleted has nothing any more.
 func (h *Host) leaseOf(ctx context.Context, resource string) (*lease, error) {
@@ -109,7 +111,7 @@ func (h *Host) leaseOf(ctx context.Context, resource string) (*lease, error) {
 	}
 	record, err := decodeLease(&head)
 	if err != nil {
-		return nil, err
+		return &lease{head: head}, err
 	}
 	if record.Task != "" {
 		if _, err := h.opts.Log.Head(ctx, record.Task); errors.Is(err, store.ErrNotFound) {
@@ -130,55 +132,37 @@ func (r *run) awaitChange(ctx context.Context, l *lease) error {
 	return err
 }
 
-// leaseAppends are what events of a task that take and give back leases append to the logs of the resources. Those of
-// lapsed are not given back.
-func leaseAppends(task string, events []*event.Event, lapsed map[core.Lease]bool) ([]store.Append, error) {
+// errTaken says that a lease which was free has been taken meanwhile.
+var errTaken = errors.New("the resource is somebody else's by now")
+
+// leaseAppends are what events that take and give back leases append to the logs of the resources, as these are now. A
+// lease that somebody else has taken since it ran out is not given back.
+func (r *run) leaseAppends(ctx context.Context, events []*event.Event) ([]store.Append, error) {
 	var appends []store.Append
 	for _, e := range events {
-		to := leaseRecord{Form: leaseForm}
-		var last uint64
+		to := leaseRecord{Form: leaseForm, Step: e.Step}
 		switch p := e.Payload.(type) {
 		case *event.LeaseAcquired:
-			to.Resource, to.Task, to.Step, to.Expires, last = p.Resource, task, e.Step, p.Expires, p.Fence-1
+			to.Resource, to.Task, to.Fence, to.Expires = p.Resource, r.id, p.Fence, p.Expires
 		case *event.LeaseReleased:
-			if lapsed[core.Lease{Resource: p.Resource, Fence: p.Fence}] {
-				continue
-			}
-			to.Resource, last = p.Resource, p.Fence
+			to.Resource, to.Fence = p.Resource, p.Fence
 		default:
 			continue
+		}
+		l, err := r.h.leaseOf(ctx, to.Resource)
+		switch mine := l.Task == r.id && l.Fence == to.Fence; {
+		case err != nil:
+			return nil, err
+		case to.Task == "" && !mine:
+			continue
+		case to.Task != "" && (l.taken(e.Time) || l.Fence >= to.Fence):
+			return nil, errTaken
 		}
 		record, err := cbor.Marshal(to)
 		if err != nil {
 			return nil, err
 		}
-		appends = append(appends, sideAppend(store.Head{Task: leaseID(to.Resource), Last: last}, 0, record))
+		appends = append(appends, sideAppend(l.head, 0, record))
 	}
 	return appends, nil
-}
-
-// takesLeases tells whether events take a lease.
-func takesLeases(events []*event.Event) bool {
-	return slices.ContainsFunc(events, func(e *event.Event) bool { return e.Payload.Type() == event.TypeLeaseAcquired })
-}
-
-// lapse notes which of the leases that events give back are somebody else's by now, and tells whether any is.
-func (r *run) lapse(ctx context.Context, events []*event.Event) (any bool, err error) {
-	for _, e := range events {
-		p, ok := e.Payload.(*event.LeaseReleased)
-		if !ok {
-			continue
-		}
-		l, err := r.h.leaseOf(ctx, p.Resource)
-		if err != nil {
-			return false, err
-		}
-		if l.head.Last != p.Fence {
-			if r.lapsed == nil {
-				r.lapsed = map[core.Lease]bool{}
-			}
-			r.lapsed[core.Lease{Resource: p.Resource, Fence: p.Fence}], any = true, true
-		}
-	}
-	return any, nil
 }

@@ -37,10 +37,8 @@ type run struct {
 	onlooker bool
 	// endpoint is the address of the endpoint that failed last: for the error, never for the log.
 	endpoint string
-	// lapsed are leases of this task that somebody else has taken since they ran out.
-	lapsed map[core.Lease]bool
-	failed atomic.Pointer[error] // of the log, where an effect met it
-	wg     sync.WaitGroup
+	failed   atomic.Pointer[error] // of the log, where an effect met it
+	wg       sync.WaitGroup
 }
 
 func newRun(h *Host, id, modelName string, state *core.State, l *loaded) *run {
@@ -189,8 +187,11 @@ func (r *run) keep(ctx context.Context, in core.Input) (kept bool, err error) {
 		if err != nil || len(events) == 0 {
 			return false, err
 		}
-		commit, err := r.commit(events)
-		if err != nil {
+		commit, err := r.commit(ctx, events)
+		switch {
+		case errors.Is(err, errTaken): // it is waited for again, as an effect
+			return false, nil
+		case err != nil:
 			return false, err
 		}
 		r.own.Store(r.state.Seq() + uint64(len(events)))
@@ -207,34 +208,23 @@ func (r *run) keep(ctx context.Context, in core.Input) (kept bool, err error) {
 		case r.beside != nil: // the task itself nobody else knows yet
 			return false, fmt.Errorf("%w: %w", errBeside, err)
 		}
-		if again, err := r.overtaken(ctx, events, err); !again || err != nil {
+		if again, err := r.overtaken(ctx, commit, err); !again || err != nil {
 			return false, err
 		}
 	}
 }
 
-// overtaken finds out against whom the commit of events lost, and tells whether their input is to be decided again: where
-// another process appended to the task and did not end it, and where a lease that was to be given back is somebody
-// else's by now. One that was to be taken and is not free any more is looked at again, as an effect. conflict is the
-// error that told of it.
-func (r *run) overtaken(ctx context.Context, events []*event.Event, conflict error) (again bool, err error) {
+// overtaken finds out against whom a commit lost, and tells whether its input is to be decided again: where another
+// process appended to the task and did not end it, or to the log of a lease. conflict is the error that told of it.
+func (r *run) overtaken(ctx context.Context, lost store.Commit, conflict error) (again bool, err error) {
 	before := r.state.Seq()
-	if err := r.catchUp(ctx); err != nil {
+	switch err := r.catchUp(ctx); {
+	case err != nil:
 		return false, err
+	case r.state.Seq() == before && len(lost.Appends) == 1:
+		return false, r.storeError(conflict)
 	}
-	switch {
-	case r.state.Seq() != before:
-		return r.state.Outcome() == nil, nil
-	case takesLeases(events):
-		return false, nil
-	}
-	if again, err = r.lapse(ctx, events); !again && err == nil {
-		err = conflict
-	}
-	if err != nil {
-		return false, r.storeError(err)
-	}
-	return true, nil
+	return r.state.Outcome() == nil, nil
 }
 
 // evolve applies events that are durable, and tells of them.
@@ -251,7 +241,7 @@ func (r *run) evolve(events []*event.Event) error {
 }
 
 // commit encodes events for the log.
-func (r *run) commit(events []*event.Event) (store.Commit, error) {
+func (r *run) commit(ctx context.Context, events []*event.Event) (store.Commit, error) {
 	a := store.Append{Task: r.id, Expected: r.state.Seq(), Fence: r.state.Fence()}
 	for _, e := range events {
 		if claim, ok := e.Payload.(*event.Claimed); ok {
@@ -270,7 +260,7 @@ func (r *run) commit(events []*event.Event) (store.Commit, error) {
 	if a.Index, a.Label, err = r.listing(events); err != nil {
 		return store.Commit{}, err
 	}
-	leases, err := leaseAppends(r.id, events, r.lapsed)
+	leases, err := r.leaseAppends(ctx, events)
 	return store.Commit{Appends: slices.Concat([]store.Append{a}, r.beside, leases), Blobs: r.blobs}, err
 }
 

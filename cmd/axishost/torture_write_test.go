@@ -44,8 +44,8 @@ func TestTortureWrites(t *testing.T) {
 		w.trial(trial)
 	}
 	require.Equal(t, w.judged, len(ledgertest.Of(ledgertest.Post, w.ledger.Effects())), "the ledger has what no task knows of")
-	t.Logf("%d tasks (%d cancelled), %d processes, %d kills, %d of them while a write was in flight, %d unknowns, %d found, %d absent, %d entries; duplicates 0, losses 0",
-		w.tasks, w.cancelled, w.processes, w.kills, w.midWrite, w.unknowns, w.found, w.absent, w.judged)
+	t.Logf("%d tasks (%d cancelled), %d processes, %d kills, %d of them while a write was in flight, %d unknowns, %d found, %d absent, %d refused because their lease had run out, %d entries; duplicates 0, losses 0",
+		w.tasks, w.cancelled, w.processes, w.kills, w.midWrite, w.unknowns, w.found, w.absent, w.late, w.judged)
 	require.Positive(t, w.midWrite, "no kill hit a write: nothing was tested")
 }
 
@@ -72,7 +72,7 @@ type writeTorture struct {
 	*gate
 	ledger *ledgertest.Server
 
-	tasks, cancelled, midWrite, unknowns, found, absent, judged int
+	tasks, cancelled, midWrite, unknowns, found, absent, late, judged int
 }
 
 func newWriteTorture(t *testing.T, seed uint64) *writeTorture {
@@ -111,7 +111,8 @@ func (w *writeTorture) runArgs(goal string) []string {
 	return []string{
 		"run", "--model", "script:" + filepath.Join(w.dir, "script.yaml"), "--tool", filepath.Join(w.dir, "ledger.wasm"),
 		"--allow", "http=" + strings.TrimPrefix(w.gate.url, "http://"), "--set", "tools.ledger.url=" + w.gate.url,
-		"--set", "limits.retry_base_ms=1", "--set", "limits.tool_retries=100", "--set", "limits.reconcile_tries=100", goal,
+		"--set", "limits.retry_base_ms=1", "--set", "limits.tool_retries=100", "--set", "limits.reconcile_tries=100",
+		"--set", "limits.lease_ms=1000", "--set", "limits.tool_timeout_ms=1000", goal, // the other task waits for one that was killed
 	}
 }
 
@@ -277,7 +278,7 @@ func (w *writeTorture) compare(task *writeTask, known map[string]string, amounts
 		}
 	}
 	for op, k := range known {
-		want := map[string]int{"done": 1, "not done": 0}
+		want := map[string]int{"done": 1, "not done": 0, tooLate: 0}
 		n, ok := want[k]
 		require.True(w.t, ok, "task %s has ended, and nobody knows of operation %s", task.id, op)
 		require.Equal(w.t, n, made[op], "entry of %d, operation %s, which is %s:\n%s", amounts[op], op, k, strings.Join(task.events, "\n"))
@@ -288,6 +289,10 @@ func (w *writeTorture) compare(task *writeTask, known map[string]string, amounts
 	}
 	require.Len(w.t, known, 6)
 	for op, k := range known {
+		if k == tooLate {
+			w.late++
+			continue
+		}
 		require.Equal(w.t, "done", k, "entry of %d is lost", amounts[op])
 	}
 }
@@ -298,6 +303,7 @@ type logged struct {
 	Step    int64
 	Payload struct {
 		Tool, Arguments, Reason, State string
+		Class                          string
 		OperationID                    string `json:"operation_id"`
 		Write                          bool
 		NothingHappened                bool `json:"nothing_happened"`
@@ -311,6 +317,9 @@ func decoded(t *testing.T, line string) *logged {
 	return e
 }
 
+// tooLate is known of a write that was refused since its lease had run out: the script does not make it again.
+const tooLate = "too late"
+
 // learned is what is known of a write after an event of it.
 func (e *logged) learned(before string) string {
 	switch {
@@ -318,6 +327,8 @@ func (e *logged) learned(before string) string {
 		return "unsure"
 	case e.Type == "ToolSucceeded", e.Type == "OperationFound", e.Type == "CancelAcknowledged" && e.Payload.Result != nil:
 		return "done"
+	case e.Type == "ToolFailed" && e.Payload.Class == "conflict":
+		return tooLate
 	case e.Type == "ToolFailed", e.Type == "OperationAbsent", e.Type == "CancelAcknowledged" && e.Payload.NothingHappened:
 		return "not done"
 	}

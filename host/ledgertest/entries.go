@@ -67,7 +67,7 @@ func conditionsOf(c *call) (conditions, error) {
 		if text == "" {
 			continue
 		}
-		n, err := strconv.ParseUint(text, 10, 31)
+		n, err := strconv.ParseUint(text, 10, 63)
 		if err != nil {
 			return said, fmt.Errorf("the header %s: %q is no number", h.name, text)
 		}
