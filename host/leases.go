@@ -121,9 +121,12 @@ func (h *Host) leaseOf(ctx context.Context, resource string) (*lease, error) {
 	return &lease{record, head}, nil
 }
 
-// awaitChange waits until the log of a resource has grown, or its lease has run out.
+// leaseLook is how often it is looked whether a lease still holds: its task may be deleted, and clocks may be set.
+const leaseLook = 5 * time.Second
+
+// awaitChange waits until the log of a resource has grown, or its lease has run out, and not for long.
 func (r *run) awaitChange(ctx context.Context, l *lease) error {
-	until, stop := context.WithTimeout(ctx, time.UnixMicro(l.Expires).Sub(r.h.now()))
+	until, stop := context.WithTimeout(ctx, min(time.UnixMicro(l.Expires).Sub(r.h.now()), leaseLook))
 	defer stop()
 	_, err := r.h.opts.Log.Watch(until, l.head.Task, l.head.Last)
 	if until.Err() != nil {
