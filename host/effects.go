@@ -28,7 +28,7 @@ func (r *run) prepare(e core.Effect) func(ctx context.Context) core.Input {
 	case core.AcquireLeases:
 		return func(ctx context.Context) core.Input {
 			in, err := r.acquire(ctx, e)
-			if err != nil {
+			if err != nil && ctx.Err() == nil {
 				r.failed.Store(&err)
 			}
 			return in

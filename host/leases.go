@@ -64,7 +64,7 @@ func (r *run) acquire(ctx context.Context, e core.AcquireLeases) (core.Input, er
 	}
 	told := ""
 	for {
-		free, taken, err := r.look(ctx, e.Resources)
+		free, taken, err := r.look(ctx, e.Step, e.Resources)
 		switch {
 		case ctx.Err() != nil:
 			return nil, nil
@@ -87,12 +87,12 @@ func (r *run) acquire(ctx context.Context, e core.AcquireLeases) (core.Input, er
 	}
 }
 
-// look tells whether nobody else has resources, or the first that somebody has.
-func (r *run) look(ctx context.Context, resources []string) (free []core.Lease, taken *lease, err error) {
+// look tells whether nobody else than a step has resources, or the first that somebody has.
+func (r *run) look(ctx context.Context, step int64, resources []string) (free []core.Lease, taken *lease, err error) {
 	now := r.h.now().UnixMicro()
 	for _, name := range resources {
 		l, err := r.h.leaseOf(ctx, name)
-		if err != nil || l.taken(now) {
+		if err != nil || (l.taken(now) && !l.of(r.id, step)) {
 			return nil, l, err
 		}
 		free = append(free, core.Lease{Resource: name, Fence: max(l.Fence+1, uint64(now))})
@@ -100,8 +100,16 @@ func (r *run) look(ctx context.Context, resources []string) (free []core.Lease, 
 	return free, nil, nil
 }
 
+// longestLease is the longest that can be configured. One that would last longer was taken by a clock that was wrong.
+const longestLease = 24 * time.Hour
+
 // taken tells whether somebody has the resource.
-func (l *lease) taken(now int64) bool { return l.Task != "" && l.Expires > now }
+func (l *lease) taken(now int64) bool {
+	return l.Task != "" && l.Expires > now && l.Expires <= now+longestLease.Microseconds()
+}
+
+// of tells whether it is a step's own, of an attempt that is made again.
+func (l *lease) of(task string, step int64) bool { return l.Task == task && l.Step == step }
 
 // leaseOf reads who has a resource. A task that was deleted has nothing any more.
 func (h *Host) leaseOf(ctx context.Context, resource string) (*lease, error) {
@@ -158,7 +166,7 @@ func (r *run) leaseAppends(ctx context.Context, events []*event.Event) ([]store.
 			return nil, err
 		case to.Task == "" && !mine:
 			continue
-		case to.Task != "" && (l.taken(e.Time) || l.Fence >= to.Fence):
+		case to.Task != "" && ((l.taken(e.Time) && !l.of(r.id, e.Step)) || l.Fence >= to.Fence):
 			return nil, errTaken
 		}
 		record, err := cbor.Marshal(to)

@@ -180,7 +180,11 @@ func (d *draft) claimStep(step *task.Step, claim uint64) {
 		unknown := &event.ToolUnknown{Class: event.ClassLost, Reason: lost, Operations: step.Operations}
 		d.probe(step, d.emitStep(step.ID, step.Attempt, unknown, step.Started).Seq)
 	case step.State == task.Executing:
-		d.emitStep(step.ID, step.Attempt, &event.ToolFailed{Class: event.ClassLost, Reason: lost}, step.Started)
+		failed := &event.ToolFailed{Class: event.ClassLost, Reason: lost}
+		if !d.s.mayRepeat(step) {
+			d.giveBack(step, failed, step.Started)
+		}
+		d.emitStep(step.ID, step.Attempt, failed, step.Started)
 		d.emitStep(step.ID, step.Attempt, &event.RetryScheduled{At: d.now}, claim)
 	case step.State == task.Failed && step.Fault != "":
 		d.emitStep(step.ID, step.Attempt, &event.RetryScheduled{At: d.now}, claim)

@@ -36,7 +36,7 @@ func (d *draft) cancelRequested(in CancelRequested) error {
 	s := d.s
 	request := &event.CancelRequested{Reason: in.Reason}
 	for i := range s.steps {
-		if step := &s.steps[i]; step.State.Unsure() {
+		if step := &s.steps[i]; step.State.Unsure() || s.toRepeat(step) {
 			request.InFlight = append(request.InFlight, event.InFlight{
 				Step: step.ID, Attempt: step.Attempt, Tool: step.Request.Tool, OperationID: step.Request.OperationID,
 			})
@@ -58,13 +58,23 @@ func (d *draft) cancelRequested(in CancelRequested) error {
 		}, s.request).Attempt = s.failures + 1
 	}
 	for i := range s.steps {
-		switch step := &s.steps[i]; step.State {
-		case task.Proposed, task.AwaitingPermission, task.AwaitingApproval, task.Validating, task.Ready, task.Failed:
+		switch step := &s.steps[i]; {
+		case s.toRepeat(step):
+			const reason = "it got no answer, and is not made again since the task was cancelled"
+			unknown := &event.ToolUnknown{Class: event.ClassLost, Reason: reason, Operations: step.Operations}
+			d.probe(step, d.emitStep(step.ID, step.Attempt, unknown, e.Seq).Seq)
+		case slices.Contains(notBegun, step.State):
 			d.emitStep(step.ID, step.Attempt, &event.StepCancelled{Reason: "the task was cancelled"}, e.Seq)
 		}
 	}
 	return d.endCancelled(request, e.Seq)
 }
+
+// notBegun are the states of a step that is closed by a cancel at once.
+var notBegun = []task.State{task.Proposed, task.AwaitingPermission, task.AwaitingApproval, task.Validating, task.Ready, task.Failed}
+
+// toRepeat tells whether a step waits to be made again under the same operation id, and may have happened before.
+func (s *State) toRepeat(step *task.Step) bool { return step.State == task.Ready && s.inDoubt(step) }
 
 // toolCancelled closes a step whose call was cut off.
 func (d *draft) toolCancelled(in ToolCancelled) error {
@@ -83,7 +93,7 @@ func (d *draft) toolCancelled(in ToolCancelled) error {
 // acknowledge says that a call no longer runs. One that may have changed the world is looked for before the task ends;
 // any other has changed nothing, or nothing that a repetition would not have changed.
 func (d *draft) acknowledge(step *task.Step, cause uint64) {
-	unsure := d.s.mayHaveHappened(step) || (d.s.repeatable(step) && step.Operations > 0)
+	unsure := d.s.mayHaveHappened(step) || d.s.mayRepeat(step)
 	e := d.emitStep(step.ID, step.Attempt, &event.CancelAcknowledged{NothingHappened: !unsure}, cause)
 	if unsure {
 		d.probe(step, e.Seq)

@@ -10,7 +10,7 @@ import (
 )
 
 func (d *draft) emitStep(step, attempt int64, p event.Payload, cause uint64) *event.Event {
-	d.release(step, attempt, p, cause)
+	d.release(step, p, cause)
 	e := d.emit(p, cause)
 	e.Step, e.Attempt = step, attempt
 	return e
@@ -76,13 +76,25 @@ func (d *draft) toolFinished(in ToolFinished) error {
 		return nil // of an earlier attempt, or of a batch that is closed
 	}
 	outcome := s.outcomeOf(step, in)
+	var wait int64
+	var again bool
+	if failed, ok := outcome.(*event.ToolFailed); ok {
+		if wait, again = d.retries(step, failed, in); !again && !failed.Fault && s.inDoubt(step) {
+			// Whatever this attempt says of itself, an earlier one may have happened.
+			outcome = &event.ToolUnknown{Class: event.ClassLost, Reason: failed.Reason, Operations: step.Operations}
+		}
+	}
+	if outcome.Type() == event.TypeToolFailed && !(again && s.mayRepeat(step)) {
+		d.giveBack(step, outcome, step.Started)
+	}
 	settled := d.emitStep(step.ID, step.Attempt, outcome, step.Started)
 	settled.Actor = event.Actor{Kind: event.ActorTool, ID: step.Request.Tool}
-	switch failed, ok := outcome.(*event.ToolFailed); {
+	switch {
 	case s.unknown(outcome):
 		d.probe(step, settled.Seq)
 		return nil
-	case ok && s.cancel == nil && d.retry(step, failed, in, settled.Seq):
+	case again:
+		d.emitStep(step.ID, step.Attempt, &event.RetryScheduled{At: d.now + wait}, settled.Seq)
 		return nil
 	}
 	return d.settled(settled)
@@ -95,11 +107,14 @@ func (s *State) unknown(outcome event.Payload) bool { return outcome.Type() == e
 // out that could change something.
 func (s *State) outcomeOf(step *task.Step, in ToolFinished) event.Payload {
 	out := in.Output
-	switch lost := in.Fault != "" || out.Status == abi.ToolUnknown; {
-	case lost && s.repeatable(step) && step.Operations > 0 && step.Attempt <= s.config.Limits.ToolRetries:
+	// A request without an answer is not made good by another one that was told to wait.
+	lost := in.Fault != "" || out.Status == abi.ToolUnknown ||
+		(s.writes(step) && out.Class == abi.ClassRateLimited && len(step.Open) > 0)
+	switch {
+	case lost && s.mayRepeat(step) && step.Attempt <= s.config.Limits.ToolRetries && s.cancel == nil:
 		// Not known either, and no matter: it is made again, under the same operation id.
 		return &event.ToolFailed{Class: string(abi.ClassTransient), Reason: in.Fault + out.Result}
-	case lost && (s.mayHaveHappened(step) || (s.repeatable(step) && step.Operations > 0)):
+	case lost && (s.mayHaveHappened(step) || s.mayRepeat(step)):
 		unknown := &event.ToolUnknown{Class: in.Class, Reason: in.Fault, Operations: step.Operations}
 		if in.Fault == "" {
 			unknown.Class, unknown.Reason = event.ClassLost, out.Result
@@ -140,6 +155,18 @@ func (s *State) mayHaveHappened(step *task.Step) bool {
 	return s.writes(step) && step.Operations > 0
 }
 
+// mayRepeat tells whether a call that was cut off may have happened, in this attempt or in an earlier one, and may be made
+// again under the same operation id.
+func (s *State) mayRepeat(step *task.Step) bool {
+	return s.repeatable(step) && (step.Doubt || step.Operations > 0)
+}
+
+// inDoubt tells whether a call that may be repeated, and now says that it failed, may have happened all the same: in an
+// earlier attempt, or by a request of this one that has no answer.
+func (s *State) inDoubt(step *task.Step) bool {
+	return s.repeatable(step) && (step.Doubt || len(step.Open) > 0)
+}
+
 // repeatable tells whether a step's tool changes the world, and may do so again under the same operation id.
 func (s *State) repeatable(step *task.Step) bool {
 	spec := s.tool(step.Request.Tool)
@@ -152,20 +179,16 @@ func (s *State) writes(step *task.Step) bool {
 	return spec != nil && spec.Effect == string(abi.EffectWrite)
 }
 
-// retry makes a call again later, where its failure can pass and the call is known not to have happened. This is the
-// only retry layer of tools.
-func (d *draft) retry(step *task.Step, failed *event.ToolFailed, in ToolFinished, cause uint64) bool {
+// retries tells whether a call is made again, and after which wait: where its failure can pass and the call is known not to
+// have happened, or may happen again. This is the only retry layer of tools.
+func (d *draft) retries(step *task.Step, failed *event.ToolFailed, in ToolFinished) (wait int64, again bool) {
 	class := abi.FailureClass(failed.Class)
 	passing := class == abi.ClassTransient && !d.s.mayHaveHappened(step)
 	if class == abi.ClassRateLimited { // what was told to wait did not happen; but something else of the call may have
 		passing = !d.s.writes(step) || step.Landed == 0
 	}
-	wait, ok := d.s.config.Limits.backoff(step.Attempt-1, d.s.config.Limits.ToolRetries, in.Output.RetryAfterMillis*1000, in.Jitter)
-	if failed.Fault || !passing || !ok {
-		return false
-	}
-	d.emitStep(step.ID, step.Attempt, &event.RetryScheduled{At: d.now + wait}, cause)
-	return true
+	wait, again = d.s.config.Limits.backoff(step.Attempt-1, d.s.config.Limits.ToolRetries, in.Output.RetryAfterMillis*1000, in.Jitter)
+	return wait, again && passing && !failed.Fault && d.s.cancel == nil
 }
 
 // settled goes on after a step whose outcome is known: what waits is started, and the batch is closed when

@@ -26,10 +26,10 @@ func (d *draft) undoes(in Input) error {
 	case Compensated:
 		return d.compensated(in)
 	case OperationBegan:
-		if d.s.cancel == nil {
-			return d.undoOperation(in.Step, in.Attempt, in.Operation, event.OperationBegun)
+		if u := turn(d.undos); d.s.cancel != nil || u == nil || d.lapsed(u.Leases) {
+			return nil
 		}
-		return nil
+		return d.undoOperation(in.Step, in.Attempt, in.Operation, event.OperationBegun)
 	case OperationEnded:
 		return d.undoOperation(in.Step, in.Attempt, in.Operation, in.Operation.State)
 	case CancelRequested:
@@ -53,7 +53,8 @@ func (d *draft) submitUndo(created *event.TaskCreated, cause uint64) (err error)
 
 // emitUndo adds an event about the undoing of an operation, and takes it up in the draft.
 func (d *draft) emitUndo(u *task.Undo, attempt int64, p event.Payload, cause uint64) (*event.Event, error) {
-	if t := p.Type(); t == event.TypeCompensationSucceeded || t == event.TypeCompensationFailed {
+	failed, ok := p.(*event.CompensationFailed)
+	if p.Type() == event.TypeCompensationSucceeded || (ok && !failed.Unknown) { // else it runs out, or the next attempt has it anew
 		for _, l := range u.Leases {
 			if _, err := d.emitUndo(u, attempt, d.released(l, p), cause); err != nil {
 				return nil, err

@@ -114,7 +114,7 @@ func (e *NotAwaitedError) Error() string {
 func (d *draft) operationBegan(in OperationBegan) {
 	step := d.s.step(in.Step)
 	if step == nil || step.Attempt != in.Attempt || (step.State != task.Executing && step.State != task.Reconciling) ||
-		(step.State == task.Executing && d.s.cancel != nil) {
+		(step.State == task.Executing && (d.s.cancel != nil || d.lapsed(step.Leases))) {
 		return
 	}
 	op := in.Operation

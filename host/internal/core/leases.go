@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/axishost/axishost/host/internal/event"
 	"github.com/axishost/axishost/host/internal/task"
 )
@@ -56,15 +58,23 @@ func (d *draft) acquired(l Lease) *event.LeaseAcquired {
 func (l *Limits) leaseTime() int64 { return max(l.LeaseTime, l.ToolTimeout) * 1000 }
 
 // release gives back what a step has to itself, before the event of the same commit that says what it did.
-func (d *draft) release(id, attempt int64, p event.Payload, cause uint64) {
-	step := d.s.step(id)
-	if step == nil || !settles(p) {
-		return
+func (d *draft) release(id int64, p event.Payload, cause uint64) {
+	if step := d.s.step(id); step != nil && settles(p) {
+		d.giveBack(step, p, cause)
 	}
+}
+
+// giveBack gives back what a step has to itself.
+func (d *draft) giveBack(step *task.Step, with event.Payload, cause uint64) {
 	for _, l := range step.Leases {
-		released := d.emit(d.released(l, p), cause)
-		released.Step, released.Attempt = id, attempt
+		released := d.emit(d.released(l, with), cause)
+		released.Step, released.Attempt = step.ID, step.Attempt
 	}
+}
+
+// lapsed tells whether a lease has run out: what would change its resource must not begin any more.
+func (d *draft) lapsed(leases []event.LeaseAcquired) bool {
+	return slices.ContainsFunc(leases, func(l event.LeaseAcquired) bool { return l.Expires <= d.now })
 }
 
 // released is the event that gives a lease back now, with the event that says what its holder did.
@@ -79,10 +89,11 @@ func (d *draft) released(l event.LeaseAcquired, with event.Payload) *event.Lease
 	return &event.LeaseReleased{Resource: l.Resource, Fence: l.Fence, Reason: reason}
 }
 
-// settles tells whether it is known what a step did once an event of its is in the log.
+// settles tells whether it is known what a step did once an event of its is in the log. Of a failure whoever writes it
+// knows: what is made again under the same id keeps its resources until then.
 func settles(p event.Payload) bool {
 	switch p := p.(type) {
-	case *event.ToolSucceeded, *event.ToolFailed, *event.OperationFound, *event.OperationAbsent:
+	case *event.ToolSucceeded, *event.OperationFound, *event.OperationAbsent:
 		return true
 	case *event.CancelAcknowledged:
 		return p.NothingHappened || p.Result != nil

@@ -22,8 +22,8 @@ var moves = map[event.Type]struct {
 	event.TypeToolRequested:   {[]string{""}, "ready"}, // PlanProposed
 	event.TypeToolStarted:     {[]string{"ready"}, "executing"},
 	event.TypeToolSucceeded:   {[]string{"executing"}, "observing"},
-	event.TypeToolFailed:      {[]string{"executing"}, "ready"}, // known not to have happened: may be tried again, or given up
-	event.TypeToolUnknown:     {[]string{"executing"}, "reconciling"},
+	event.TypeToolFailed:      {[]string{"executing"}, "ready"},                // known not to have happened: may be tried again, or given up
+	event.TypeToolUnknown:     {[]string{"executing", "ready"}, "reconciling"}, // ready: a repetition that is given up
 	event.TypeOperationAbsent: {[]string{"reconciling"}, "ready"},
 	event.TypeOperationFound:  {[]string{"reconciling"}, "observing"},
 }

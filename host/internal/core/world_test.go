@@ -372,18 +372,19 @@ func (w *world) acquire(e AcquireLeases) {
 	require.Greater(w.t, w.state.Seq(), before, "what it waited for is there, and it does not start")
 }
 
-// requireLeases: a step has the resources that it may change to itself exactly while it is not known what it did.
+// requireLeases: a step has the resources that it may change to itself exactly while it is not known what it did, over the
+// attempts of one that is made again under the same id.
 func (w *world) requireLeases() {
 	for i := range w.state.steps {
 		step, want := &w.state.steps[i], 0
-		if step.State.Unsure() {
+		if step.State.Unsure() || w.state.toRepeat(step) {
 			want = len(w.state.leased(step))
 		}
 		require.Len(w.t, step.Leases, want, "step %d is %s", step.ID, step.State)
 	}
 	for i := range w.state.undos {
 		u, want := &w.state.undos[i], 0
-		if u.State == task.UndoExecuting {
+		if u.State == task.UndoExecuting || u.Unknown {
 			want = len(w.state.undoResources(u))
 		}
 		require.Len(w.t, u.Leases, want, "undoing %d is %s", u.ID, u.State)

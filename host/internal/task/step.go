@@ -67,7 +67,10 @@ var transitions = map[State]map[event.Type]State{
 	Validating: {
 		event.TypeArgumentsValid: Ready, event.TypeArgumentsInvalid: AwaitingApproval, event.TypeStepCancelled: Cancelled,
 	},
-	Ready: {event.TypeToolStarted: Executing, event.TypeStepCancelled: Cancelled, event.TypeLeaseAcquired: Ready},
+	Ready: {
+		event.TypeToolStarted: Executing, event.TypeStepCancelled: Cancelled, event.TypeLeaseAcquired: Ready,
+		event.TypeToolUnknown: Reconciling, // an earlier attempt may have happened, and there is to be no further one
+	},
 	Executing: {
 		event.TypeToolSucceeded: Observing, event.TypeToolFailed: Failed, event.TypeToolUnknown: Reconciling,
 		event.TypeCancelAcknowledged: Cancelled, // or observing, or reconciling: see Next
@@ -118,10 +121,11 @@ type Step struct {
 	// Due is when a step that waits goes on, in microseconds since the Unix epoch: ready, its next attempt;
 	// reconciling, the next probe. 0: at once.
 	Due int64
-	// Operations counts the outbound operations of the attempt that may change something and had begun.
-	Operations int64
-	// Landed counts those of them that were answered as done.
-	Landed int64
+	// Outbound are the operations of the attempt.
+	Outbound
+	// Doubt tells that an attempt which failed has changed something or may have, and that nobody has found out since
+	// what became of the step.
+	Doubt bool
 	// Tries counts the probes since the outcome became unknown; Probing tells that one is under way.
 	Tries   int64
 	Probing bool
@@ -178,14 +182,16 @@ func (s *Step) Apply(e *event.Event) error {
 	case *event.ToolRequested:
 		s.ID, s.Request, s.Args = e.Step, *p, e.Args
 	case *event.ToolStarted:
-		s.Started, s.Attempt, s.Due, s.Operations, s.Landed = e.Seq, e.Attempt, 0, 0, 0
+		s.Started, s.Attempt, s.Due, s.Outbound = e.Seq, e.Attempt, 0, Outbound{}
 		s.Fault, s.Class = "", ""
 	case *event.LeaseAcquired, *event.LeaseReleased:
 		s.Leases = leased(s.Leases, p)
 	case *event.RetryScheduled:
 		s.Due = p.At
 	case *event.HostOperation:
-		s.count(p)
+		if s.State == Executing { // a probe's are not the call's
+			s.take(p)
+		}
 	case *event.StepDenied, *event.ApprovalRejected, *event.ApprovalExpired, *event.StepCancelled:
 		s.Settled = e.Seq
 	default:
@@ -199,32 +205,25 @@ func (s *Step) Apply(e *event.Event) error {
 func leased(leases []event.LeaseAcquired, p event.Payload) []event.LeaseAcquired {
 	switch p := p.(type) {
 	case *event.LeaseAcquired:
-		return append(slices.Clone(leases), *p)
+		return append(without(leases, p.Resource), *p) // the next attempt has it anew
 	case *event.LeaseReleased:
-		return slices.DeleteFunc(slices.Clone(leases), func(l event.LeaseAcquired) bool { return l.Resource == p.Resource })
+		return without(leases, p.Resource)
 	}
 	return leases
 }
 
-// count keeps how many operations of the attempt may have changed something, and how many were done. A probe's are not
-// counted.
-func (s *Step) count(p *event.HostOperation) {
-	if s.State != Executing {
-		return
-	}
-	s.Operations += began(p)
-	if p.Write && p.State == event.OperationDone {
-		s.Landed++
-	}
+func without(leases []event.LeaseAcquired, resource string) []event.LeaseAcquired {
+	return slices.DeleteFunc(slices.Clone(leases), func(l event.LeaseAcquired) bool { return l.Resource == resource })
 }
 
 // applyOutcome takes what an event says of how the call ended.
 func (s *Step) applyOutcome(e *event.Event) {
 	switch p := e.Payload.(type) {
 	case *event.ToolSucceeded:
-		s.Settled, s.Succeeded = e.Seq, true
+		s.Settled, s.Succeeded, s.Doubt = e.Seq, true, false
 	case *event.ToolFailed:
 		s.Settled, s.Class = e.Seq, p.Class
+		s.Doubt = s.Doubt || len(s.Open) > 0 || s.Landed > 0
 		if p.Fault {
 			s.Fault = p.Reason
 		}
@@ -241,9 +240,9 @@ func (s *Step) applyOutcome(e *event.Event) {
 	case *event.ReconcileInconclusive:
 		s.Tries, s.Probing, s.Due = p.Try, false, p.Next
 	case *event.OperationFound:
-		s.Settled, s.Succeeded, s.Probing = e.Seq, true, false
+		s.Settled, s.Succeeded, s.Probing, s.Doubt = e.Seq, true, false, false
 	case *event.OperationAbsent:
-		s.Probing, s.Due = false, 0
+		s.Probing, s.Due, s.Doubt = false, 0, false
 	}
 }
 

@@ -64,8 +64,8 @@ type Undo struct {
 	Started uint64
 	// Due is when one that waits is tried again, in microseconds since the Unix epoch; 0: at once.
 	Due int64
-	// Operations counts the outbound operations of the attempt that may change something and had begun.
-	Operations int64
+	// Outbound are the operations of the attempt.
+	Outbound
 	// Unknown tells that one of its attempts may have undone it.
 	Unknown bool
 	// Result is what the tool said where it is undone, Reason why it is not, and Class of which kind that is.
@@ -88,11 +88,11 @@ func (u *Undo) Apply(e *event.Event) error {
 	u.State, u.last = next, e.Payload.Type()
 	switch p := e.Payload.(type) {
 	case *event.CompensationStarted:
-		u.Started, u.Attempt, u.Due, u.Operations = e.Seq, e.Attempt, 0, 0
+		u.Started, u.Attempt, u.Due, u.Outbound = e.Seq, e.Attempt, 0, Outbound{}
 	case *event.LeaseAcquired, *event.LeaseReleased:
 		u.Leases = leased(u.Leases, p)
 	case *event.HostOperation:
-		u.Operations += began(p)
+		u.take(p)
 	case *event.CompensationSucceeded:
 		u.Result, u.Reason, u.Class, u.Unknown = p.Result, "", "", false
 	case *event.CompensationFailed:
@@ -101,17 +101,4 @@ func (u *Undo) Apply(e *event.Event) error {
 		u.Due = p.At
 	}
 	return nil
-}
-
-// began is what an event adds to the operations that may have changed something. One that failed before anything was
-// sent has not.
-func began(p *event.HostOperation) int64 {
-	switch {
-	case !p.Write:
-	case p.State == event.OperationBegun:
-		return 1
-	case p.State == event.OperationFailed && p.Sent == 0:
-		return -1
-	}
-	return 0
 }
