@@ -83,7 +83,7 @@ func newFight(t *testing.T, logs []store.Log, o ledgertest.Options, runners Runn
 	}
 	f := &fight{t: t, logs: logs, history: newHistorian(), runners: runners, service: newLedger(t, o), done: map[string]int{}}
 	f.sub = ledgerTask(t, f.service)
-	f.sub.Config.Limits.ReconcileTries = 2
+	f.sub.Config.Limits.ReconcileTries, f.sub.Config.Limits.ToolRetries = 2, 20 // who gives up has made less entries
 	// Who is interrupted keeps what its write needs to itself, and comes back only when somebody is free to.
 	f.sub.Config.Limits.LeaseTime, f.sub.Config.Limits.ToolTimeout = 1000, 1000
 	return f

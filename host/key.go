@@ -98,6 +98,9 @@ func (h *Host) keyHolder(ctx context.Context, digest string) (keyRecord, store.H
 		return keyRecord{}, head, err
 	}
 	holder, err := decodeKey(&head)
+	if err == nil && holder.Task == "" {
+		return keyRecord{}, head, nil
+	}
 	if err == nil {
 		_, err = h.opts.Log.Head(ctx, holder.Task)
 	}
@@ -107,16 +110,10 @@ func (h *Host) keyHolder(ctx context.Context, digest string) (keyRecord, store.H
 	return holder, head, err
 }
 
-// takeKey gives a key to a task: the append that goes with the task's first commit. A new log of a key has the time as
-// its fence, and keeps it. Whoever knows the log that stood there before it was deleted does not know this one, though
-// both have one record: a record for that one is below the fence of this.
-func (h *Host) takeKey(head store.Head, task, submission string) (store.Append, error) {
-	fence := head.Fence
-	if head.Last == 0 {
-		fence = uint64(h.now().UnixMicro())
-	}
+// takeKey gives a key to a task: the append that goes with the task's first commit.
+func takeKey(head store.Head, task, submission string) (store.Append, error) {
 	record, err := cbor.Marshal(keyRecord{Form: keyForm, Task: task, Submission: submission})
-	return sideAppend(head, fence, record), err
+	return sideAppend(head, head.Fence, record), err
 }
 
 // runOnce is Run for a submission with a key: the first one begins the task, and the same again is that task.
@@ -131,7 +128,7 @@ func (h *Host) runOnce(ctx context.Context, sub Submission, created *event.TaskC
 			return nil, interrupted(ctx, err)
 		}
 		if holder.Task == "" {
-			r, err := h.begin(ctx, sub, created, func(task string) (store.Append, error) { return h.takeKey(head, task, submission) })
+			r, err := h.begin(ctx, sub, created, func(task string) (store.Append, error) { return takeKey(head, task, submission) })
 			if !errors.Is(err, errBeside) { // else the same was submitted meanwhile
 				return r, err
 			}
@@ -204,8 +201,9 @@ func difference(was, is *event.TaskCreated) string {
 	return "another configuration"
 }
 
-// freeKey frees the key of a task that is gone. Where that does not work the key is free as well, by the task's not being
-// there; and where the log is not as it was, somebody has taken it.
+// freeKey frees the key of a task that is gone: its log says nobody from then on. It is not deleted, so that whoever knows it
+// as it was has a conflict. Where that does not work the key is free as well, by the task's not being there; and where the log is
+// not as it was, somebody has taken it.
 func (h *Host) freeKey(ctx context.Context, digest, task string) {
 	if digest == "" {
 		return
@@ -215,7 +213,9 @@ func (h *Host) freeKey(ctx context.Context, digest, task string) {
 		return
 	}
 	if holder, err := decodeKey(&head); err == nil && holder.Task == task {
-		_ = h.opts.Log.Delete(ctx, head.Task, head.Last)
+		if record, err := cbor.Marshal(keyRecord{Form: keyForm}); err == nil {
+			_ = h.opts.Log.Commit(ctx, store.Commit{Appends: []store.Append{sideAppend(head, head.Fence, record)}})
+		}
 	}
 }
 

@@ -189,20 +189,25 @@ func TestKeyOfARefusedSubmission(t *testing.T) {
 	require.NotEqual(t, refused.Task, r.Task)
 }
 
-// TestKeyOfADeletedTask: it is free, also where the log of the key could not be deleted with the task.
+// TestKeyOfADeletedTask: it is free, also where the log of the key could not be told so when the task was deleted.
 func TestKeyOfADeletedTask(t *testing.T) {
-	for name, left := range map[string]int{"both": 9, "the task alone": 1} {
+	for name, told := range map[string]bool{"both": true, "the task alone": false} {
 		t.Run(name, func(t *testing.T) {
-			log := newLog(t)
+			log := &untoldLog{Log: newLog(t)}
 			m := &fakeModel{replies: []any{says("four")}}
-			h := open(t, &undeletedLog{log, left}, m, Events{})
+			h := open(t, log, m, Events{})
 			first, err := h.Run(t.Context(), keyed("k"))
 			require.NoError(t, err)
+			log.untold = !told
 			require.NoError(t, h.Delete(t.Context(), first.Task, false))
+			log.untold = false
 			report, err := h.Check(t.Context(), nil)
 			require.NoError(t, err)
 			require.Empty(t, report.Damage)
-			require.Equal(t, left == 1, report.SideLogs == 1)
+			require.Equal(t, 1, report.SideLogs)
+			holder, _, err := h.keyHolder(t.Context(), keyDigest("k"))
+			require.NoError(t, err)
+			require.Empty(t, holder.Task)
 
 			other := keyed("k")
 			other.Goal = "something else"
@@ -224,21 +229,21 @@ func TestKeyOfADeletedTask(t *testing.T) {
 	}
 }
 
-// undeletedLog deletes so many logs, and fails then.
-type undeletedLog struct {
+// untoldLog takes no commits while it is untold.
+type untoldLog struct {
 	store.Log
-	left int
+	untold bool
 }
 
-func (l *undeletedLog) Delete(ctx context.Context, task string, expected uint64) error {
-	if l.left--; l.left < 0 {
+func (l *untoldLog) Commit(ctx context.Context, c store.Commit) error {
+	if l.untold {
 		return errCrash
 	}
-	return l.Log.Delete(ctx, task, expected)
+	return l.Log.Commit(ctx, c)
 }
 
-// TestKeyIsFreedMeanwhile: who knows the log of a key as it was before it was deleted and made anew does not take the key
-// from the task that has it since, although that log has as many records as the old one.
+// TestKeyIsFreedMeanwhile: who knows the log of a key as it was before the key was freed and taken does not take it from the
+// task that has it since.
 func TestKeyIsFreedMeanwhile(t *testing.T) {
 	inner := newLog(t)
 	m := &fakeModel{replies: []any{says("four")}}

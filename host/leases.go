@@ -24,13 +24,14 @@ func leaseID(resource string) string {
 	return leaseLog + hex.EncodeToString(sum[:])
 }
 
-// leaseRecord says who has a resource: a step of Task, or nobody where that is empty.
+// leaseRecord says who has a resource: a step of Task, or nobody where that is empty. The name of the resource is not in it:
+// whoever asks knows it, and what outlives a task that is removed should not say what that was about.
 type leaseRecord struct {
 	_ struct{} `cbor:",toarray"`
 	// Form is leaseForm; another one was written by a newer version.
-	Form           int
-	Resource, Task string
-	Step           int64
+	Form int
+	Task string
+	Step int64
 	// Fence is that of the latest lease. It is at least the time at which the lease was taken, in microseconds since the
 	// Unix epoch: a service knows the resource longer than any store, and fences of another store must not be above ours.
 	Fence   uint64
@@ -43,7 +44,7 @@ func decodeLease(head *store.Head) (r leaseRecord, err error) {
 	err = sideDecoding.Unmarshal(head.Index, &r)
 	switch {
 	case err != nil:
-		return r, &store.CorruptError{Task: head.Task, Seq: head.Last, Detail: "it is not the record of a lease: " + oneLine(err)}
+		return leaseRecord{}, &store.CorruptError{Task: head.Task, Seq: head.Last, Detail: "it is not the record of a lease: " + oneLine(err)}
 	case r.Form != leaseForm:
 		return r, fmt.Errorf("%w: the record of lease %s has form %d, and this axishost knows %d", store.ErrVersion, head.Task, r.Form, leaseForm)
 	}
@@ -54,7 +55,8 @@ func decodeLease(head *store.Head) (r leaseRecord, err error) {
 type lease struct {
 	leaseRecord
 
-	head store.Head
+	resource string
+	head     store.Head
 }
 
 // acquire waits until a step is due and nobody else has its resources.
@@ -79,7 +81,7 @@ func (r *run) acquire(ctx context.Context, e core.AcquireLeases) (core.Input, er
 			if err != nil {
 				return nil, err
 			}
-			heard(taken.Resource, taken.Task, running[taken.Task])
+			heard(taken.resource, taken.Task, running[taken.Task])
 		}
 		if err := r.awaitChange(ctx, taken); err != nil {
 			return nil, err
@@ -111,22 +113,25 @@ func (l *lease) taken(now int64) bool {
 // of tells whether it is a step's own, of an attempt that is made again.
 func (l *lease) of(task string, step int64) bool { return l.Task == task && l.Step == step }
 
-// leaseOf reads who has a resource. A task that was deleted has nothing any more.
+// leaseOf reads who has a resource. A task that was deleted has nothing any more, and neither has whoever a damaged record
+// named: since fences are times, that of the next lease is above the lost one, and doctor tells of the damage.
 func (h *Host) leaseOf(ctx context.Context, resource string) (*lease, error) {
-	head, err := h.sideHead(ctx, leaseID(resource))
-	if err != nil || head.Last == 0 {
-		return &lease{head: head}, err
+	l := &lease{resource: resource}
+	var err error
+	if l.head, err = h.sideHead(ctx, leaseID(resource)); err != nil || l.head.Last == 0 {
+		return l, err
 	}
-	record, err := decodeLease(&head)
-	if err != nil {
-		return &lease{head: head}, err
+	record, err := decodeLease(&l.head)
+	if damaged := new(store.CorruptError); err != nil && !errors.As(err, &damaged) {
+		return l, err
 	}
 	if record.Task != "" {
 		if _, err := h.opts.Log.Head(ctx, record.Task); errors.Is(err, store.ErrNotFound) {
 			record.Task = ""
 		}
 	}
-	return &lease{record, head}, nil
+	l.leaseRecord = record
+	return l, nil
 }
 
 // leaseLook is how often it is looked whether a lease still holds: its task may be deleted, and clocks may be set.
@@ -151,16 +156,16 @@ var errTaken = errors.New("the resource is somebody else's by now")
 func (r *run) leaseAppends(ctx context.Context, events []*event.Event) ([]store.Append, error) {
 	var appends []store.Append
 	for _, e := range events {
-		to := leaseRecord{Form: leaseForm, Step: e.Step}
+		to, resource := leaseRecord{Form: leaseForm}, ""
 		switch p := e.Payload.(type) {
 		case *event.LeaseAcquired:
-			to.Resource, to.Task, to.Fence, to.Expires = p.Resource, r.id, p.Fence, p.Expires
+			resource, to.Task, to.Step, to.Fence, to.Expires = p.Resource, r.id, e.Step, p.Fence, p.Expires
 		case *event.LeaseReleased:
-			to.Resource, to.Fence = p.Resource, p.Fence
+			resource, to.Fence = p.Resource, p.Fence
 		default:
 			continue
 		}
-		l, err := r.h.leaseOf(ctx, to.Resource)
+		l, err := r.h.leaseOf(ctx, resource)
 		switch mine := l.Task == r.id && l.Fence == to.Fence; {
 		case err != nil:
 			return nil, err

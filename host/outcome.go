@@ -33,6 +33,9 @@ func (e *SeveralError) Error() string {
 type Outcome struct {
 	// Step may be 0 where one step alone waits.
 	Step int64
+	// Attempt is the attempt that was looked for, so that what is said of it is not taken for one that was made since; 0
+	// is the one that waits when DecideOutcome is called.
+	Attempt int64
 	// Found tells that it happened, and Result what the model is told it gave; otherwise it has not happened, and
 	// will not, so that it is made again.
 	Found  bool
@@ -53,9 +56,12 @@ func (h *Host) DecideOutcome(ctx context.Context, id string, o Outcome) (*Result
 			return nil, err
 		}
 	}
+	if o.Attempt == 0 {
+		o.Attempt = state.Attempt(o.Step)
+	}
 	r := newRun(h, id, state.Created().Model, state, nil)
 	r.onlooker = true
-	err = r.feed(ctx, core.OutcomeDecided{Step: o.Step, Found: o.Found, Result: o.Result, Evidence: o.Evidence})
+	err = r.feed(ctx, core.OutcomeDecided{Step: o.Step, Attempt: o.Attempt, Found: o.Found, Result: o.Result, Evidence: o.Evidence})
 	var not *core.NotAwaitedError
 	if errors.As(err, &not) || errors.Is(err, core.ErrEnded) {
 		return nil, fmt.Errorf("task %s: %w: %w", id, ErrNotAwaited, err)

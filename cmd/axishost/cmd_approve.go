@@ -15,11 +15,13 @@ import (
 
 // approveFlags are what a person found out.
 type approveFlags struct {
-	step             int64
+	step, attempt    int64
 	outcome          string
 	result, evidence string
 	outcomeWasGiven  bool
 	resultWasGiven   bool
+	stepWasGiven     bool
+	attemptWasGiven  bool
 }
 
 func (a *app) approveCommand() *cobra.Command {
@@ -45,6 +47,7 @@ With --json it prints one object with the fields id, step and phase; without --o
 		ValidArgsFunction: a.completeTasks(taskCompletion{waiting: true}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.outcomeWasGiven = cmd.Flags().Changed("outcome")
+			f.stepWasGiven, f.attemptWasGiven = cmd.Flags().Changed("step"), cmd.Flags().Changed("attempt")
 			f.resultWasGiven = cmd.Flags().Changed("result")
 			return a.approve(cmd.Context(), f, args[0])
 		},
@@ -52,9 +55,10 @@ With --json it prints one object with the fields id, step and phase; without --o
 	flags := cmd.Flags()
 	flags.StringVar(&f.outcome, "outcome", "", "what was found out: `found` or absent (default: show what there is to find out)")
 	flags.Int64Var(&f.step, "step", 0, "which step, where several wait (default: the one)")
+	flags.Int64Var(&f.attempt, "attempt", 0, "the attempt that was looked for: where another was made since, nothing is decided (default: the one that waits)")
 	flags.StringVar(&f.result, "result", "", "with found: `text` that the model is told as the call's result")
 	flags.StringVar(&f.evidence, "evidence", "", "`JSON` that is kept with it, such as a ticket's number")
-	completeNothing(cmd, "step", "result", "evidence")
+	completeNothing(cmd, "step", "attempt", "result", "evidence")
 	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions([]string{"found", "absent"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -86,8 +90,14 @@ func (f *approveFlags) asks() bool {
 }
 
 func (a *app) approve(ctx context.Context, f *approveFlags, name string) error {
-	if f.step < 0 {
-		return usage(fmt.Errorf("--step %d: steps count from 1", f.step))
+	for _, n := range []struct {
+		flag  string
+		given bool
+		value int64
+	}{{"step", f.stepWasGiven, f.step}, {"attempt", f.attemptWasGiven, f.attempt}} {
+		if n.given && n.value < 1 {
+			return usage(fmt.Errorf("--%s %d: they count from 1", n.flag, n.value))
+		}
 	}
 	outcome, err := f.parse()
 	if err != nil && !f.asks() {
@@ -112,6 +122,10 @@ func (a *app) approve(ctx context.Context, f *approveFlags, name string) error {
 			return usage(fmt.Errorf("task %s: %d steps wait: say which with --step", task.ID, len(asked)))
 		}
 		outcome.Step = asked[0].Step
+		if outcome.Attempt = asked[0].Attempt; f.attempt != 0 && f.attempt != outcome.Attempt {
+			return usage(fmt.Errorf("attempt %d of step %d does not wait any more: it was made again, and nobody knows of attempt %d; see what is known with %s",
+				f.attempt, outcome.Step, outcome.Attempt, a.approveLine(task.ID)))
+		}
 		return a.decide(ctx, h, task, outcome)
 	})
 }

@@ -37,6 +37,7 @@ func questions(ctx context.Context, h *host.Host, id string) ([]timeline.Questio
 // awaited is a question in JSON.
 type awaited struct {
 	Step        int64          `json:"step"`
+	Attempt     int64          `json:"attempt"`
 	Tool        string         `json:"tool"`
 	Arguments   string         `json:"arguments"`
 	OperationID string         `json:"operation_id"`
@@ -49,14 +50,14 @@ type awaited struct {
 
 // awaitedFields tells of the array of these.
 const awaitedFields = `an array of what a person has to find out, an object a step with the fields
-step, tool, arguments, operation_id, called (when), sent (an array of requests), reason (why nobody knows), asked (how
+step, attempt, tool, arguments, operation_id, called (when), sent (an array of requests), reason (why nobody knows), asked (how
 often the tool was asked) and told (why it could not tell)`
 
 func awaitedOf(questions []timeline.Question) []awaited {
 	out := make([]awaited, len(questions))
 	for i, q := range questions {
 		out[i] = awaited{
-			q.Step, q.Tool, q.Arguments, q.OperationID, host.Timestamp(q.Called), append([]string{}, q.Sent...), q.Reason, q.Asked, q.Told,
+			q.Step, q.Attempt, q.Tool, q.Arguments, q.OperationID, host.Timestamp(q.Called), append([]string{}, q.Sent...), q.Reason, q.Asked, q.Told,
 		}
 	}
 	return out
@@ -84,7 +85,7 @@ func (a *app) ask(id string, questions []timeline.Question, end bool) string {
 		q := &questions[i]
 		lines = append(lines, fmt.Sprintf("nobody knows whether step %d, %s, happened (operation %s): %s; %s:",
 			q.Step, callOf(q, shortText), plugins.Printable(q.OperationID, shortText), plugins.Printable(oneLine(q.Reason), shortText), then),
-			"  "+a.decideLine(id, q.Step, "found"), "  "+a.decideLine(id, q.Step, "absent"))
+			"  "+a.decideLine(id, q, "found"), "  "+a.decideLine(id, q, "absent"))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -113,8 +114,8 @@ func (a *app) explain(id string, q *timeline.Question, end bool) []timeline.Line
 		lines = append(lines, timeline.Line{Label: "asked", Text: plugins.Printable(q.Told, longText)})
 	}
 	lines = append(lines,
-		timeline.Line{Label: "found", Text: found}, timeline.Line{Text: a.decideLine(id, q.Step, "found")},
-		timeline.Line{Label: "absent", Text: absent}, timeline.Line{Text: a.decideLine(id, q.Step, "absent")})
+		timeline.Line{Label: "found", Text: found}, timeline.Line{Text: a.decideLine(id, q, "found")},
+		timeline.Line{Label: "absent", Text: absent}, timeline.Line{Text: a.decideLine(id, q, "absent")})
 	if q.Asked > 0 {
 		lines = append(lines, timeline.Line{Label: "or else", Text: "ask the tool once more"}, timeline.Line{Text: again})
 	}
@@ -127,6 +128,6 @@ func (a *app) approveLine(id string) string {
 }
 
 // decideLine is the command line that decides what a step did.
-func (a *app) decideLine(id string, step int64, outcome string) string {
-	return a.approveLine(id) + " --step " + strconv.FormatInt(step, 10) + " --outcome " + outcome
+func (a *app) decideLine(id string, q *timeline.Question, outcome string) string {
+	return fmt.Sprintf("%s --step %d --attempt %d --outcome %s", a.approveLine(id), q.Step, q.Attempt, outcome)
 }

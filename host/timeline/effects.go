@@ -20,7 +20,7 @@ func (t *Timeline) effect(e *event.Event) []Line {
 			return []Line{{Notice, "lease", fmt.Sprintf("%s had %s longer than limits.lease_ms: others may have changed it since", t.tool(e.Step), show(p.Resource))}}
 		}
 	case *event.ToolUnknown:
-		t.doubt(e.Step, p.Reason)
+		t.doubt(e.Step, e.Attempt, p.Reason)
 		return []Line{{Notice, "unknown", fmt.Sprintf("%s may have happened (%s): %s", t.call(e.Step), show(p.Class), show(p.Reason))}}
 	case *event.ReconcileStarted:
 		return t.probed(e.Step, p)

@@ -11,6 +11,7 @@ import (
 // cannot tell. Its texts are as they came from outside.
 type Question struct {
 	Step        int64
+	Attempt     int64 // the one of which nobody knows
 	Tool        string
 	Arguments   string // those that the tool was given
 	OperationID string
@@ -53,8 +54,8 @@ func (t *Timeline) send(step int64, p *event.HostOperation) {
 }
 
 // doubt notes that nobody knows what the call of a step did, and why.
-func (t *Timeline) doubt(step int64, why string) {
-	q := Question{Step: step, Called: t.started[step], Sent: slices.Clone(t.sent[step]), Reason: why}
+func (t *Timeline) doubt(step, attempt int64, why string) {
+	q := Question{Step: step, Attempt: attempt, Called: t.started[step], Sent: slices.Clone(t.sent[step]), Reason: why}
 	if r := t.requests[step]; r != nil {
 		q.Tool, q.Arguments, q.OperationID = r.Tool, cmp.Or(r.Repaired, r.Arguments), r.OperationID
 	}

@@ -224,7 +224,7 @@ func (t *Timeline) step(e *event.Event) []Line {
 	case *event.CancelAcknowledged:
 		text := t.call(e.Step) + " cut off after " + duration(e.Time-t.started[e.Step])
 		if !p.NothingHappened && p.Result == nil {
-			t.doubt(e.Step, "it was cut off")
+			t.doubt(e.Step, e.Attempt, "it was cut off")
 			text += "; it may have happened"
 		}
 		return []Line{{Notice, "tool", text}}

@@ -53,16 +53,22 @@ func (d *draft) submitUndo(created *event.TaskCreated, cause uint64) (err error)
 
 // emitUndo adds an event about the undoing of an operation, and takes it up in the draft.
 func (d *draft) emitUndo(u *task.Undo, attempt int64, p event.Payload, cause uint64) (*event.Event, error) {
-	failed, ok := p.(*event.CompensationFailed)
-	if p.Type() == event.TypeCompensationSucceeded || (ok && !failed.Unknown) { // else it runs out, or the next attempt has it anew
-		for _, l := range u.Leases {
-			if _, err := d.emitUndo(u, attempt, d.released(l, p), cause); err != nil {
-				return nil, err
-			}
-		}
-	}
 	e := d.emitStep(u.ID, attempt, p, cause)
 	return e, u.Apply(e)
+}
+
+// undoGiveBack gives back what an undoing has to itself, before the event of the same commit that says what it did. What may
+// have undone its operation, and is tried again under the same id, keeps it until then.
+func (d *draft) undoGiveBack(u *task.Undo, with event.Payload, again bool, cause uint64) error {
+	if failed, ok := with.(*event.CompensationFailed); ok && failed.Unknown && again {
+		return nil
+	}
+	for _, l := range u.Leases {
+		if _, err := d.emitUndo(u, u.Attempt, d.released(l, with), cause); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // undoLeased starts the operation whose turn it is, with the resources that it waited for.
@@ -128,6 +134,9 @@ func (d *draft) compensated(in Compensated) error {
 	again = again && passes && d.s.cancel == nil
 	if failed, ok := outcome.(*event.CompensationFailed); ok && passes && !again && d.s.cancel == nil {
 		failed.Reason += d.config.Limits.undoGivenUp(u, in)
+	}
+	if err := d.undoGiveBack(u, outcome, again, u.Started); err != nil {
+		return err
 	}
 	settled, err := d.emitUndo(u, u.Attempt, outcome, u.Started)
 	if err != nil {
@@ -217,6 +226,9 @@ func (d *draft) claimUndo(in Claimed) error {
 func (d *draft) undoLost(u *task.Undo, class, reason string, cause uint64) error {
 	failed := &event.CompensationFailed{
 		Of: d.compensates.Operations[u.ID-1].OperationID, Class: class, Reason: reason, Unknown: mayBeUndone(u),
+	}
+	if err := d.undoGiveBack(u, failed, d.s.cancel == nil, cause); err != nil {
+		return err
 	}
 	_, err := d.emitUndo(u, u.Attempt, failed, cause)
 	return err

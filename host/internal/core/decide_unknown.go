@@ -83,8 +83,8 @@ func (d *draft) absent(step *task.Step, cause uint64) error {
 // outcomeDecided takes what a person found out. It starts nothing: whoever runs the task does.
 func (d *draft) outcomeDecided(in OutcomeDecided) error {
 	step := d.s.step(in.Step)
-	if step == nil || step.State != task.AwaitingOutcome {
-		return &NotAwaitedError{Step: in.Step}
+	if step == nil || step.State != task.AwaitingOutcome || (in.Attempt != 0 && in.Attempt != step.Attempt) {
+		return &NotAwaitedError{Step: in.Step, Attempt: in.Attempt}
 	}
 	var p event.Payload = &event.OperationAbsent{Evidence: in.Evidence}
 	if in.Found {
@@ -104,9 +104,12 @@ func (d *draft) outcomeDecided(in OutcomeDecided) error {
 }
 
 // NotAwaitedError says that nobody waits for a person to find out what became of a step.
-type NotAwaitedError struct{ Step int64 }
+type NotAwaitedError struct{ Step, Attempt int64 }
 
 func (e *NotAwaitedError) Error() string {
+	if e.Attempt != 0 {
+		return fmt.Sprintf("attempt %d of step %d does not wait for its outcome to be decided", e.Attempt, e.Step)
+	}
 	return fmt.Sprintf("step %d does not wait for its outcome to be decided", e.Step)
 }
 

@@ -207,6 +207,14 @@ func (s *State) Awaited() []int64 {
 	return ids
 }
 
+// Attempt is how often a step of the batch under way was started; 0 where there is none.
+func (s *State) Attempt(step int64) int64 {
+	if found := s.step(step); found != nil {
+		return found.Attempt
+	}
+	return 0
+}
+
 // awaited gives the first step whose outcome a person has to find out, where nothing else can go on; nil when
 // there is none.
 func (s *State) awaited() *task.Step {

@@ -20,6 +20,7 @@ type Happened struct {
 type call struct {
 	event.CompensatedOperation
 	happened bool
+	partly   bool   // it failed after it had changed something
 	started  uint64 // sequence number of the event that started its last attempt
 }
 
@@ -45,6 +46,8 @@ func (h *Happened) Event(e *event.Event) {
 	switch p := e.Payload.(type) {
 	case *event.ToolStarted:
 		c.started = e.Seq
+	case *event.HostOperation:
+		c.partly = c.partly || (p.Write && p.State == event.OperationDone)
 	case *event.ToolSucceeded:
 		c.happened, c.Result, c.Evidence = true, p.Result, p.Evidence
 	case *event.OperationFound:
@@ -67,7 +70,7 @@ type Kept struct {
 func (h *Happened) Undoable() (operations []event.CompensatedOperation, kept []Kept) {
 	var calls []*call
 	for _, c := range h.steps {
-		if c.happened && h.changes(c.Tool) {
+		if (c.happened || c.partly) && h.changes(c.Tool) {
 			calls = append(calls, c)
 		}
 	}
@@ -92,6 +95,8 @@ func (h *Happened) why(step int64) string {
 		return "there is no tool " + c.Tool
 	case !h.changes(c.Tool):
 		return fmt.Sprintf("tool %s changes nothing (%s)", c.Tool, h.spec(c.Tool).Effect)
+	case !c.happened && c.partly:
+		return "it failed after a request of its had changed something: what is left of that, its tool cannot say"
 	case !c.happened:
 		return "it is not known to have happened"
 	case !h.spec(c.Tool).Compensate:

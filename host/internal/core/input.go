@@ -145,7 +145,9 @@ type Reconciled struct {
 
 // OutcomeDecided brings what a person found out where the tool could not.
 type OutcomeDecided struct {
-	Step     int64
+	Step int64
+	// Attempt is the one that the person looked for; 0 is whichever waits.
+	Attempt  int64
 	Found    bool
 	Result   string
 	Evidence json.RawMessage

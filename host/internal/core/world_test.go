@@ -384,7 +384,7 @@ func (w *world) requireLeases() {
 	}
 	for i := range w.state.undos {
 		u, want := &w.state.undos[i], 0
-		if u.State == task.UndoExecuting || u.Unknown {
+		if u.State == task.UndoExecuting || (u.State == task.UndoWaiting && u.Unknown) {
 			want = len(w.state.undoResources(u))
 		}
 		require.Len(w.t, u.Leases, want, "undoing %d is %s", u.ID, u.State)
