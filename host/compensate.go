@@ -108,7 +108,7 @@ func (h *Host) undoing(ctx context.Context, id string, o CompensateOptions) (*un
 	case state.Outcome() == nil:
 		return nil, fmt.Errorf("task %s: %w: cancel it, or let it finish, and undo it then", id, ErrUnfinished)
 	case created.Compensates != nil:
-		return nil, &UndoError{id, fmt.Sprintf("it undoes what task %s did, and cannot be undone itself", created.Compensates.Task)}
+		return nil, &UndoError{id, fmt.Sprintf("it undoes what task %[1]s did, and cannot be undone itself; to undo that again, name task %[1]s", created.Compensates.Task)}
 	}
 	u := &undoing{}
 	operations, err := u.choose(id, happened, o.Steps)

@@ -189,11 +189,11 @@ func TestCompensateRefused(t *testing.T) {
 		task  string
 		steps []int64
 	}{
-		"there is nothing to undo: it is not known to have changed anything": {looked.Task, nil},
-		"step 1 (entries): tool entries changes nothing (read)":              {looked.Task, []int64{1}},
-		"step 4: the task has no such step":                                  {task, []int64{1, 4}},
-		"it undoes what task " + task + " did, and cannot be undone itself":  {undone.Task, nil},
-		`task "01nosuchtask": there is no such task`:                         {"01nosuchtask", nil},
+		"there is nothing to undo: it is not known to have changed anything":                                       {looked.Task, nil},
+		"step 1 (entries): tool entries changes nothing (read)":                                                    {looked.Task, []int64{1}},
+		"step 4: the task has no such step":                                                                        {task, []int64{1, 4}},
+		"it undoes what task " + task + " did, and cannot be undone itself; to undo that again, name task " + task: {undone.Task, nil},
+		`task "01nosuchtask": there is no such task`:                                                               {"01nosuchtask", nil},
 	} {
 		_, err := h.Compensate(t.Context(), refused.task, CompensateOptions{Steps: refused.steps})
 		require.ErrorContains(t, err, want)

@@ -61,14 +61,23 @@ type Events struct {
 	Known func(task, phase string)
 	// Compiling is called before a plugin is compiled that no cache holds.
 	Compiling func(plugin string)
-	// Held is called when a step waits for a resource that a step of another task has to itself; process runs that task on
-	// this machine, 0: none that is known. It may then have to be resumed.
-	Held func(resource, task string, process int)
+	// Held is called when a step waits for a resource that a step of another task has to itself, and again when what is
+	// known of that task has changed.
+	Held func(Holder)
 	// Waiting is called while a reply streams in.
 	Waiting func(model.Progress)
 	// PluginLog and PluginProgress carry printable lines of guests.
 	PluginLog      func(plugin string, level abi.LogLevel, text string)
 	PluginProgress func(plugin, text string)
+}
+
+// Holder is who has a resource to itself.
+type Holder struct {
+	Resource, Task string
+	// Process runs the task on this machine; 0: none that is known, so that it may have to be resumed.
+	Process int
+	// Waits tells that the task waits for a person to find out what it did.
+	Waits bool
 }
 
 // Host runs tasks.

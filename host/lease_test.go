@@ -38,10 +38,10 @@ func TestTasksTakeTurns(t *testing.T) {
 	for i := range 6 {
 		h, err := Open(Options{Log: log, Runners: runners, CacheDir: cacheDir(), Model: &fakeModel{replies: []any{
 			appends("cash", 10*i+1, 10*i+2), appends("cash", 10*i+3), says("done"),
-		}}, Events: Events{Held: func(resource, task string, _ int) {
+		}}, Events: Events{Held: func(h Holder) {
 			mu.Lock()
 			defer mu.Unlock()
-			held[resource+" "+fmt.Sprint(task != "")] = true
+			held[h.Resource+" "+fmt.Sprint(h.Task != "")] = true
 		}}})
 		require.NoError(t, err)
 		sub := ledgerTask(t, s)
@@ -89,7 +89,7 @@ func leasing(t *testing.T, s *ledgertest.Server, log *dyingLog, sub Submission) 
 func waiting(t *testing.T, log store.Log, runners Runners, sub Submission) (held chan string, ended chan *Result) {
 	held, ended = make(chan string, 9), make(chan *Result, 1)
 	h, err := Open(Options{Log: log, Runners: runners, CacheDir: cacheDir(), Model: &fakeModel{replies: []any{appends("cash", 2), says("done")}},
-		Events: Events{Held: func(_, task string, _ int) { held <- task }}})
+		Events: Events{Held: func(h Holder) { held <- h.Task }}})
 	require.NoError(t, err)
 	go func() {
 		r, err := h.Run(context.Background(), sub)
@@ -153,7 +153,7 @@ func TestUndoingTakesTurns(t *testing.T) {
 	require.ErrorIs(t, err, errCrash)
 
 	held, ended := make(chan string, 9), make(chan error, 1)
-	undoer, err := Open(Options{Log: log, CacheDir: cacheDir(), Events: Events{Held: func(_, task string, _ int) { held <- task }}})
+	undoer, err := Open(Options{Log: log, CacheDir: cacheDir(), Events: Events{Held: func(h Holder) { held <- h.Task }}})
 	require.NoError(t, err)
 	go func() {
 		_, err := undoer.Compensate(context.Background(), r.Task, CompensateOptions{})
@@ -227,6 +227,33 @@ func TestCancelOfATaskThatWaits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "cancelled", (<-ended).Phase)
 	requireMade(t, s.Effects(), 1)
+}
+
+// TestWhatLeasesKeep: the log of a resource says nothing of the resource, also when the task is gone; and where it is damaged,
+// doctor tells, and the resource is not lost.
+func TestWhatLeasesKeep(t *testing.T) {
+	log, s := newLog(t), newLedger(t, ledgertest.Options{Raw: true})
+	replies := []any{appends("cash", 1), says("done")}
+	h := open(t, log, &fakeModel{replies: replies}, Events{})
+	r, err := h.Run(t.Context(), ledgerTask(t, s))
+	require.NoError(t, err)
+	require.NoError(t, h.Delete(t.Context(), r.Task, false))
+	id := leaseID("account:cash")
+	records, err := log.Read(t.Context(), id, 0, 0)
+	require.NoError(t, err)
+	require.Len(t, records, 2)
+	for _, record := range records {
+		require.NotContains(t, string(record.Data), "cash")
+	}
+	head := mustHead(t, log, id)
+	require.NoError(t, log.Commit(t.Context(), store.Commit{Appends: []store.Append{sideAppend(head, 0, []byte{0xff})}}))
+	report, err := h.Check(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, report.Damage, 1)
+	r, err = h.Run(t.Context(), ledgerTask(t, s))
+	require.NoError(t, err)
+	require.Equal(t, "succeeded", r.Phase)
+	require.Less(t, s.Effects()[0].Lease, s.Effects()[1].Lease)
 }
 
 // TestVersionConflict: two tasks see an account at one version and write on that condition: one of them is told that the

@@ -64,7 +64,7 @@ func (r *run) acquire(ctx context.Context, e core.AcquireLeases) (core.Input, er
 	if r.wait(ctx, core.SetTimer{At: e.Due}) == nil {
 		return nil, nil
 	}
-	told := ""
+	var told Holder
 	for {
 		free, taken, err := r.look(ctx, e.Step, e.Resources)
 		switch {
@@ -75,18 +75,35 @@ func (r *run) acquire(ctx context.Context, e core.AcquireLeases) (core.Input, er
 		case taken == nil:
 			return core.LeasesFree{Step: e.Step, Attempt: e.Attempt, Leases: free}, nil
 		}
-		if heard := r.h.opts.Events.Held; heard != nil && told != taken.Task {
-			told = taken.Task
-			running, err := r.h.running(ctx)
-			if err != nil {
-				return nil, err
-			}
-			heard(taken.resource, taken.Task, running[taken.Task])
+		if err := r.tellHolder(ctx, taken, &told); err != nil {
+			return nil, err
 		}
 		if err := r.awaitChange(ctx, taken); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// tellHolder tells whoever watches who has a resource, where that is not what was told before.
+func (r *run) tellHolder(ctx context.Context, l *lease, told *Holder) error {
+	heard := r.h.opts.Events.Held
+	if heard == nil {
+		return nil
+	}
+	running, err := r.h.running(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := r.h.opts.Log.Head(ctx, l.Task)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	now := Holder{Resource: l.resource, Task: l.Task, Process: running[l.Task], Waits: head.Label == string(core.PhaseAwaitingOutcome)}
+	if now != *told {
+		*told = now
+		heard(now)
+	}
+	return nil
 }
 
 // look tells whether nobody else than a step has resources, or the first that somebody has.

@@ -159,8 +159,10 @@ func TestWriteNobodyCanTell(t *testing.T) {
 		_, err = h.Resume(t.Context(), r.Task)
 		require.ErrorAs(t, err, &stopped, "nothing has changed")
 
-		_, err = h.DecideOutcome(t.Context(), r.Task, Outcome{Step: 2})
-		require.ErrorIs(t, err, ErrNotAwaited)
+		for _, other := range []Outcome{{Step: 2}, {Attempt: 2}} { // what is said of an attempt decides no other
+			_, err = h.DecideOutcome(t.Context(), r.Task, other)
+			require.ErrorIs(t, err, ErrNotAwaited)
+		}
 		_, err = h.DecideOutcome(t.Context(), r.Task, Outcome{Found: found, Result: "entry e1: 7 to cash", Evidence: json.RawMessage(`{"ticket":4}`)})
 		require.NoError(t, err)
 		_, err = h.DecideOutcome(t.Context(), r.Task, Outcome{Found: found})

@@ -56,7 +56,7 @@ With --json it prints one object with the fields id, step and phase; without --o
 	flags.StringVar(&f.outcome, "outcome", "", "what was found out: `found` or absent (default: show what there is to find out)")
 	flags.Int64Var(&f.step, "step", 0, "which step, where several wait (default: the one)")
 	flags.Int64Var(&f.attempt, "attempt", 0, "the attempt that was looked for: where another was made since, nothing is decided (default: the one that waits)")
-	flags.StringVar(&f.result, "result", "", "with found: `text` that the model is told as the call's result")
+	flags.StringVar(&f.result, "result", "", "with found: `text` that the model is told as the call's result (default: that it happened, and what it gave is not known)")
 	flags.StringVar(&f.evidence, "evidence", "", "`JSON` that is kept with it, such as a ticket's number")
 	completeNothing(cmd, "step", "attempt", "result", "evidence")
 	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions([]string{"found", "absent"}, cobra.ShellCompDirectiveNoFileComp))

@@ -192,6 +192,12 @@ func (a *app) printInspection(i *plugins.Inspection, refusal error) {
 		for _, t := range m.Tools {
 			row("tool", "%s (%s, within %s): %s", t.Name, t.Effect, time.Duration(t.Millis())*time.Millisecond, t.Description)
 			row("", "%s", compactJSON(t.InputSchema))
+			if contract := contractOf(&t); contract != "" {
+				row("", "%s", contract)
+			}
+		}
+		if m.ConfigSchema != nil {
+			row("config", "%s", compactJSON(m.ConfigSchema))
 		}
 		row("needs", "%s", operations(m.Requires))
 		if len(m.Optional) > 0 || len(m.Requires) == 0 {
@@ -250,4 +256,23 @@ func compactJSON(raw json.RawMessage) string {
 		return string(raw)
 	}
 	return b.String()
+}
+
+// contractOf tells what a tool promises besides its effect.
+func contractOf(t *abi.ToolSpec) string {
+	var parts []string
+	for _, p := range []struct {
+		holds bool
+		text  string
+	}{
+		{t.Reconcile, "can tell what became of a call"}, {t.Compensate, "can be undone"}, {t.Preview, "says beforehand what it would do"},
+		{t.Check, "checks its calls"}, {t.Precondition != nil, "has a precondition"}, {t.OutputSchema != nil, "has a schema of its result"},
+		{t.Success != nil, "has a predicate of success"},
+		{len(t.Resources) > 0, "one call at a time for each " + strings.Join(t.Resources, ", ")},
+	} {
+		if p.holds {
+			parts = append(parts, p.text)
+		}
+	}
+	return strings.Join(parts, "; ")
 }

@@ -95,12 +95,12 @@ environment (AXISHOST_CONVERSATION_MAX_TURNS=20), and flags (--set conversation.
 
 Plugins compute, and nothing else, unless --allow says more: http=HOST lets them send requests to a host with a
 public address (http-private=HOST also where its name leads to a private one; an address, such as
-http=127.0.0.1:9000, is meant as it stands); with PLUGIN: in front it is for one plugin. What proves an answer right
+http=127.0.0.1:9000, is meant as it stands; http=*.example.com is all hosts below example.com); with PLUGIN: in front it is for one plugin. What proves an answer right
 is the recipe's verify, and --schema, --match and --equals; without any of them success is not verified.
 
 With --key the same command is one task, however often it comes (from cron, a queue, a script that tries again): where the task
-is there already it is gone on with, as resume does, and where it has ended its answer is printed again. With anything else
-submitted the key is refused. The key is free again when its task is removed.
+is there already it is gone on with, as resume does, and where it has ended its answer is printed again. While another process
+runs it, the command exits with 2 and says how to follow it. With anything else submitted the key is refused. The key is free again when its task is removed.
 
 With --json it prints one object, also of a task that did not succeed` + outcomeFields + exitHelp(allExits()...),
 		Example: `  axishost run --recipe boxed.wasm --tool calc.wasm "What is 17 * 23?"
@@ -197,6 +197,7 @@ func pinnedName(name string) string {
 func (a *app) perform(s *sharedStore, e *endpoint, f *modelFlags, do func(*host.Host) (*host.Result, error)) error {
 	v := newView(a.err, a.told)
 	opts := host.Options{CacheDir: cachePath(), Events: v.events()}
+	opts.Events.Held = func(h host.Holder) { v.held(h, a.approveLine(h.Task), a.resumeLine(&modelFlags{}, h.Task)) }
 	if e.client != nil {
 		opts.Model = e.client
 	}

@@ -32,7 +32,7 @@ name, a spread an object with the fields n, p50 and p95, and a rate null where t
   per_task          steps and turns: a spread each
   latency_us        model, tool, queue, reconcile, verification and task: a spread each
   model             calls, replies, retries, failed (by class), prompt_tokens, completion_tokens, unreported (replies of which the endpoint did not say what they used)
-  turns             rollbacks (by reason), reprompts, rejections (answers that did not hold), compactions, forced (final turns, by trigger)
+  turns             rollbacks (by reason), reprompts, rejections (answers that did not hold), replans (what was planned no longer fitted, by reason), compactions, forced (final turns, by trigger)
   calls             all (of tools), attempts, retries, repaired (arguments), denied (by reason)
   effects           writes (operations that were begun and may change something), attempts (of calls, that began any), unknown (of these), unknown_rate, found, absent, by_person (of found and absent), open, denied (operations)
   undone            tasks (that undo what others did; they count as tasks, and not in per_task), operations (of which the undoing was begun), attempts, succeeded, failed, unknown (they may be undone)

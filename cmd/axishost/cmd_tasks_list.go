@@ -28,7 +28,8 @@ was cancelled, and approve says what it waits for. With --json it prints an arra
 created (RFC 3339, UTC), recipe (empty: none, or refused), model, task (its first 256 bytes), process (that runs it on
 this machine; 0: none) and state (running, waiting, stopped or ended).
 
-The phases are created; planning (the model is asked), ready and executing (tools are about to run, and run),
+The phases are created; planning (the model is asked), replanning (it is asked since what was planned does not fit any more),
+ready and executing (tools are about to run, or wait for a resource that another task writes to, and run),
 reconciling (a tool is asked what a call did), awaiting_outcome (a person has to find out), observing (results are taken
 in), cancelling; and, of a task that has ended, succeeded, partial, failed and cancelled. --phase also takes running,
 waiting and stopped: not ended, with a process, and without one for want of a person or for any other reason.

@@ -21,8 +21,8 @@ func (a *app) tasksShowCommand() *cobra.Command {
 plugins log and say of their progress is told live only: it is not kept. With --follow it goes on with what the
 task does, until it has ended or Ctrl-C, which leaves the task alone. TASK is an id, the start of one, or "last".
 
-With --json it prints one object: the fields of tasks list, and answer (empty: none), verified (by what: none or
-recipe; empty where the task has not succeeded), reason (why it is partial, failed, cancelled or stopped, or what it waits
+With --json it prints one object: the fields of tasks list, and answer (empty: none), verified (by what: none, or
+schema, match, equals and recipe, joined by +; empty where the task has not succeeded), reason (why it is partial, failed, cancelled or stopped, or what it waits
 for; else empty) and awaits (` + awaitedFields + `).` + exitHelp(exitSucceeded, exitUsage, exitStore, exitInterrupted),
 		Example: `  axishost tasks show last
   axishost tasks show last --follow

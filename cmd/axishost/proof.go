@@ -34,7 +34,7 @@ func (t *someText) Type() string { return "string" }
 // Set implements pflag.Value.
 func (t *someText) Set(value string) error {
 	if strings.TrimSpace(value) == "" {
-		return errors.New("it is empty: leave it out, or say what the answer must be")
+		return errors.New("what the answer must be is empty: leave the flag out, or say it")
 	}
 	*t = someText(value)
 	return nil

@@ -60,13 +60,6 @@ func (v *view) events() host.Events {
 		Compiling: func(plugin string) {
 			v.print(timeline.Line{Kind: timeline.Detail, Text: "compiling " + plugin + " (first use)"})
 		},
-		Held: func(resource, task string, process int) {
-			text := "waiting for " + plugins.Printable(resource, abi.MaxResourceBytes) + ", which task " + task + " is writing to"
-			if process == 0 {
-				text += "; nobody runs it: axishost resume " + task + ", or tasks cancel"
-			}
-			v.print(timeline.Line{Kind: timeline.Notice, Label: "waiting", Text: text})
-		},
 		Waiting: func(p model.Progress) {
 			v.mu.Lock()
 			v.streamed = p.ContentBytes + p.ReasoningBytes
@@ -81,6 +74,22 @@ func (v *view) events() host.Events {
 			v.print(timeline.Line{Kind: timeline.Detail, Text: plugin + ": " + text})
 		},
 	}
+}
+
+// held shows for whom a step waits, and with which command lines that is ended, each on a line of its own that is not cut.
+func (v *view) held(h host.Holder, approve, resume string) {
+	text, command := "a task that nobody runs may have written to it", resume
+	switch {
+	case h.Process != 0:
+		text, command = fmt.Sprintf("task %s writes to it, in process %d", h.Task, h.Process), ""
+	case h.Waits:
+		text, command = "a person has to find out first what another task did", approve
+	}
+	lines := []timeline.Line{{Kind: timeline.Notice, Label: "waiting", Text: "for " + plugins.Printable(h.Resource, abi.MaxResourceBytes) + ": " + text}}
+	if command != "" {
+		lines = append(lines, timeline.Line{Kind: timeline.Notice, Text: command})
+	}
+	v.show(v.screen().whole(), v.level.told(lines))
 }
 
 // logKind is how a line that a plugin logged looks: what went well is no warning.

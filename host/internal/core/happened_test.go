@@ -43,6 +43,8 @@ func TestHappened(t *testing.T) {
 	ask(8, "none")
 	tell(8, &event.ToolSucceeded{})
 	tell(9, &event.ToolSucceeded{}) // fits nothing
+	ask(10, "w")
+	tell(10, &event.HostOperation{Write: true, State: event.OperationDone}, &event.ToolFailed{})
 
 	operations, kept := h.Undoable()
 	assert.Equal(t, []event.CompensatedOperation{
@@ -50,7 +52,10 @@ func TestHappened(t *testing.T) {
 		{Step: 2, Tool: "i", Arguments: "{}", OperationID: "op2", Result: "two", Evidence: json.RawMessage("2")},
 		{Step: 1, Tool: "w", Arguments: "{}", OperationID: "op1", Result: "one"},
 	}, operations)
-	assert.Equal(t, []Kept{{3, "final", "tool final has no compensate"}}, kept)
+	assert.Equal(t, []Kept{
+		{10, "w", "it failed after a request of its had changed something: what is left of that, its tool cannot say"},
+		{3, "final", "tool final has no compensate"},
+	}, kept)
 
 	chosen, not := h.Chosen([]int64{1, 6})
 	assert.Equal(t, []event.CompensatedOperation{operations[0], operations[2]}, chosen)
