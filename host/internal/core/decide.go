@@ -181,7 +181,7 @@ func (d *draft) claimStep(step *task.Step, claim uint64) {
 		d.probe(step, d.emitStep(step.ID, step.Attempt, unknown, step.Started).Seq)
 	case step.State == task.Executing:
 		failed := &event.ToolFailed{Class: event.ClassLost, Reason: lost}
-		if !d.s.mayRepeat(step) {
+		if !d.s.keeps(step) {
 			d.giveBack(step, failed, step.Started)
 		}
 		d.emitStep(step.ID, step.Attempt, failed, step.Started)

@@ -78,13 +78,13 @@ func (d *draft) toolFinished(in ToolFinished) error {
 	outcome := s.outcomeOf(step, in)
 	var wait int64
 	var again bool
-	if failed, ok := outcome.(*event.ToolFailed); ok {
-		if wait, again = d.retries(step, failed, in); !again && !failed.Fault && s.inDoubt(step) {
-			// Whatever this attempt says of itself, an earlier one may have happened.
-			outcome = &event.ToolUnknown{Class: event.ClassLost, Reason: failed.Reason, Operations: step.Operations}
+	if failed, ok := outcome.(*event.ToolFailed); ok && !failed.Fault {
+		if wait, again = d.retries(step, failed, in); !again && (s.inDoubt(step) || (s.lost(step, in) && s.mayRepeat(step))) {
+			// Whatever it says of itself, it may have happened, in this attempt or an earlier one, and there is no further one.
+			outcome = unknown(step, in)
 		}
 	}
-	if outcome.Type() == event.TypeToolFailed && !(again && s.mayRepeat(step)) {
+	if outcome.Type() == event.TypeToolFailed && !(again && s.keeps(step)) {
 		d.giveBack(step, outcome, step.Started)
 	}
 	settled := d.emitStep(step.ID, step.Attempt, outcome, step.Started)
@@ -107,19 +107,12 @@ func (s *State) unknown(outcome event.Payload) bool { return outcome.Type() == e
 // out that could change something.
 func (s *State) outcomeOf(step *task.Step, in ToolFinished) event.Payload {
 	out := in.Output
-	// A request without an answer is not made good by another one that was told to wait.
-	lost := in.Fault != "" || out.Status == abi.ToolUnknown ||
-		(s.writes(step) && out.Class == abi.ClassRateLimited && len(step.Open) > 0)
-	switch {
-	case lost && s.mayRepeat(step) && step.Attempt <= s.config.Limits.ToolRetries && s.cancel == nil:
+	switch lost := s.lost(step, in); {
+	case lost && s.mayRepeat(step):
 		// Not known either, and no matter: it is made again, under the same operation id.
 		return &event.ToolFailed{Class: string(abi.ClassTransient), Reason: in.Fault + out.Result}
-	case lost && (s.mayHaveHappened(step) || s.mayRepeat(step)):
-		unknown := &event.ToolUnknown{Class: in.Class, Reason: in.Fault, Operations: step.Operations}
-		if in.Fault == "" {
-			unknown.Class, unknown.Reason = event.ClassLost, out.Result
-		}
-		return unknown
+	case lost && s.mayHaveHappened(step):
+		return unknown(step, in)
 	case in.Fault != "":
 		return &event.ToolFailed{Class: string(abi.ClassPermanent), Reason: in.Fault, Fault: true}
 	case out.Status == abi.ToolUnknown:
@@ -138,6 +131,21 @@ func (s *State) outcomeOf(step *task.Step, in ToolFinished) event.Payload {
 		failed.Reason += fmt.Sprintf(" (it asks to wait %d s, more than limits.retry_max_ms allows)", out.RetryAfterMillis/1000)
 	}
 	return failed
+}
+
+// lost tells whether nobody knows by itself what a call did: it was cut off, it says so, or it is a write that failed while
+// a request of its has no answer, or that of a server which failed. Of such a request the host knows more than the tool.
+func (s *State) lost(step *task.Step, in ToolFinished) bool {
+	return in.Fault != "" || in.Output.Status == abi.ToolUnknown ||
+		(s.writes(step) && in.Output.Status == abi.ToolFailed && len(step.Open) > 0)
+}
+
+// unknown is the outcome of a call of which nobody knows what it did.
+func unknown(step *task.Step, in ToolFinished) *event.ToolUnknown {
+	if in.Fault == "" {
+		return &event.ToolUnknown{Class: event.ClassLost, Reason: in.Output.Result, Operations: step.Operations}
+	}
+	return &event.ToolUnknown{Class: in.Class, Reason: in.Fault, Operations: step.Operations}
 }
 
 // unexpected gives a result, and how it is not what the tool's contract promises, for the model. What changed something
@@ -165,6 +173,11 @@ func (s *State) mayRepeat(step *task.Step) bool {
 // earlier attempt, or by a request of this one that has no answer.
 func (s *State) inDoubt(step *task.Step) bool {
 	return s.repeatable(step) && (step.Doubt || len(step.Open) > 0)
+}
+
+// keeps tells whether a step that failed, and is made again, keeps its resources: it is in doubt from then on.
+func (s *State) keeps(step *task.Step) bool {
+	return s.repeatable(step) && (step.Doubt || len(step.Open) > 0 || step.Landed > 0)
 }
 
 // repeatable tells whether a step's tool changes the world, and may do so again under the same operation id.

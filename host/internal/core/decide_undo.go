@@ -156,7 +156,7 @@ func (d *draft) compensated(in Compensated) error {
 // undoOutcome gives the event that an outcome becomes, and whether trying again can help.
 func (d *draft) undoOutcome(u *task.Undo, op *event.CompensatedOperation, in Compensated) (p event.Payload, passes bool) {
 	out := in.Output
-	failed := &event.CompensationFailed{Of: op.OperationID, Reason: out.Result, Unknown: u.Unknown}
+	failed := &event.CompensationFailed{Of: op.OperationID, Reason: out.Result, Unknown: u.Unknown || len(u.Open) > 0 || u.Landed > 0}
 	switch {
 	case in.Fault != "":
 		failed.Class, failed.Reason, failed.Unknown = in.Class, in.Fault, mayBeUndone(u)

@@ -57,7 +57,11 @@ func (d *draft) reconciled(in Reconciled) error {
 		inconclusive.Next = d.now + max(wait, 1)
 	}
 	d.emitStep(step.ID, step.Attempt, inconclusive, d.s.seq).Actor = actor
-	return nil
+	if d.s.cancel != nil || d.s.stop != nil {
+		return nil
+	}
+	_, err := d.startSteps(d.seq) // its place is free meanwhile
+	return err
 }
 
 // absent goes on with a step that is known not to have happened: it begins again, as often as a failure that passes

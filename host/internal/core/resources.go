@@ -35,8 +35,13 @@ func (s *State) held(plan []event.PlanItem, steps []task.Step, i int) bool {
 		return true
 	}
 	names := s.resources(&steps[i])
-	if len(names) == 0 {
+	if len(names) == 0 || len(steps[i].Leases) > 0 { // what is made again has them already, and goes first
 		return false
+	}
+	for j := range steps[i+1:] {
+		if later := &steps[i+1+j]; len(later.Leases) > 0 && intersect(names, s.resources(later)) {
+			return true
+		}
 	}
 	for j := range steps[:i] {
 		if open, _ := before(plan, steps, j); open && steps[j].State == task.Ready {

@@ -28,7 +28,58 @@ type world struct {
 	cancels bool
 	fence   uint64
 	// effects counts what each operation did outside.
-	effects map[string]int
+	effects    map[string]int
+	idempotent map[string]bool
+}
+
+// idem: an idempotent call, truthful plugin.
+func (w *world) idem(e CallTool) Input {
+	in := ToolFinished{Step: e.Step, Attempt: e.Attempt, Fault: "trap", Class: "trap"}
+	if w.pick(6) == 0 {
+		return in
+	}
+	before := w.state.Seq()
+	w.idempotent[e.OperationID] = true
+	operation := event.HostOperation{Number: 1, Capability: "http.fetch/1", Write: true}
+	w.feed(OperationBegan{Step: e.Step, Attempt: e.Attempt, Operation: operation})
+	if w.state.Seq() == before {
+		return in
+	}
+	k := w.pick(4) // 0 nothing sent 1 refused 2 happened, answered 3 happened, no answer
+	switch k {
+	case 0:
+		operation.State = event.OperationFailed
+	case 1:
+		operation.State, operation.Sent, operation.Result = event.OperationFailed, 5, []string{"429 Too Many Requests", "503 x"}[w.pick(2)]
+	case 2:
+		w.effects[e.OperationID]++
+		operation.State, operation.Sent = event.OperationDone, 5
+	case 3:
+		w.effects[e.OperationID]++
+		operation.State, operation.Sent = event.OperationFailed, 5
+	}
+	if w.pick(3) > 0 {
+		w.feed(OperationEnded{Step: e.Step, Attempt: e.Attempt, Operation: operation})
+	}
+	switch w.pick(5) {
+	case 0:
+		return in
+	case 1:
+		return Claimed{Worker: "w", Fence: w.state.Fence() + 1}
+	case 2:
+		in.Fault, in.Output = "", abi.ToolOutput{Status: abi.ToolUnknown, Result: "lost"}
+		return in
+	}
+	in.Fault = ""
+	switch k {
+	case 2:
+		in.Output = abi.ToolOutput{Status: abi.ToolOK, Result: "fine"}
+	case 3:
+		in.Output = abi.ToolOutput{Status: abi.ToolUnknown, Result: "lost"}
+	default:
+		in.Output = abi.ToolOutput{Status: abi.ToolFailed, Class: []abi.FailureClass{abi.ClassRateLimited, abi.ClassTransient, abi.ClassPermanent}[w.pick(3)], Result: "later"}
+	}
+	return in
 }
 
 // TestAnyWorld: whatever model, recipe and tools answer and whenever a worker is lost, a task that neither
@@ -38,7 +89,7 @@ type world struct {
 func TestAnyWorld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed") * 0x9e3779b97f4a7c15 >> 8
-		w := &world{t: t, state: New(), chance: rand.New(rand.NewPCG(seed, 0)), cancels: seed%3 == 0, effects: map[string]int{}}
+		w := &world{t: t, state: New(), chance: rand.New(rand.NewPCG(seed, 0)), cancels: seed%3 == 0, effects: map[string]int{}, idempotent: map[string]bool{}}
 		w.feed(TaskSubmitted{Task: "01t", Worker: "w", Created: w.task()})
 		for range 400 {
 			if w.state.Outcome() != nil {
@@ -64,19 +115,26 @@ func (w *world) requireEnded() {
 	require.Error(w.t, Evolve(w.state, &event.Event{Task: "01t", Seq: w.state.Seq() + 1, Payload: &event.Claimed{Fence: 99}}))
 	require.NoError(w.t, reduce(w.log))
 	for operation, n := range w.effects {
+		if w.idempotent[operation] {
+			continue
+		}
 		require.Equal(w.t, 1, n, "operation %s happened more than once", operation)
 	}
 	open, cancelled, asked := map[int64]bool{}, false, false
-	operations := map[int64]string{}
+	operations, told, settled := map[int64]string{}, map[int64]string{}, map[int64]event.Payload{}
 	for _, e := range w.log {
 		switch p := e.Payload.(type) {
 		case *event.ToolRequested:
 			operations[e.Step] = p.OperationID
+			told[e.Step] = p.OperationID
 			if p.Tool != "w" {
 				delete(operations, e.Step)
 			}
 			require.False(w.t, cancelled, "a step after the request to cancel")
+		case *event.ToolFailed:
+			settled[e.Step] = p
 		case *event.ToolSucceeded, *event.OperationFound:
+			delete(settled, e.Step)
 			if operation := operations[e.Step]; operation != "" {
 				require.Equal(w.t, 1, w.effects[operation], "told of as done")
 			}
@@ -93,6 +151,15 @@ func (w *world) requireEnded() {
 			open[e.Step] = true
 		case *event.ObservationRecorded, *event.StepCancelled, *event.CancelAcknowledged:
 			delete(open, e.Step)
+			if _, ok := p.(*event.StepCancelled); ok {
+				settled[e.Step] = p
+			}
+		}
+	}
+	for step, p := range settled {
+		_ = p
+		if op := told[step]; w.idempotent[op] {
+			require.Zero(w.t, w.effects[op], "step %d told as not done: %s", step, p.Type())
 		}
 	}
 	require.False(w.t, asked, "a call of the model is not settled")
@@ -121,7 +188,7 @@ func (w *world) task() event.TaskCreated {
 	created.Tools = []event.Plugin{{Name: "p", Tools: []event.ToolSpec{
 		{Name: "a", Schema: json.RawMessage("{}"), Effect: "pure"},
 		{Name: "w", Schema: json.RawMessage("{}"), Effect: "write", Reconcile: w.pick(3) > 0, Resources: [][]string{nil, {"r"}, {"r"}, {"r:{x}"}}[w.pick(4)]},
-		{Name: "b", Schema: json.RawMessage("{}"), Effect: rapid.SampledFrom([]string{"read", "idempotent"}).Draw(w.t, "effect")},
+		{Name: "b", Schema: json.RawMessage("{}"), Effect: rapid.SampledFrom([]string{"read", "idempotent", "idempotent"}).Draw(w.t, "effect"), Reconcile: w.pick(3) > 0, Resources: [][]string{nil, {"r"}, {"r"}, {"r:{x}"}}[w.pick(4)]},
 	}}}
 	return created
 }
@@ -320,6 +387,9 @@ func (w *world) tool(e CallTool) Input {
 	if e.Tool == "w" {
 		return w.write(e)
 	}
+	if e.Tool == "b" && w.state.tool("b").Effect == "idempotent" {
+		return w.idem(e)
+	}
 	in := ToolFinished{Step: e.Step, Attempt: e.Attempt}
 	switch w.pick(6) {
 	case 0:
@@ -364,6 +434,18 @@ func (w *world) acquire(e AcquireLeases) {
 	w.now = max(w.now, e.Due)
 	before := w.state.Seq()
 	in := LeasesFree{Step: e.Step, Attempt: e.Attempt}
+	for i := range w.state.steps {
+		for _, l := range w.state.steps[i].Leases {
+			for _, r := range e.Resources {
+				if r == l.Resource && w.state.steps[i].ID != e.Step && l.Expires > w.now {
+					if len(Pending(w.state)) == 1 {
+						w.t.Fatalf("DEADLOCK: step %d waits for the lease of step %d, which is %s; pending %v", e.Step, w.state.steps[i].ID, w.state.steps[i].State, Pending(w.state))
+					}
+					return
+				}
+			}
+		}
+	}
 	for _, name := range e.Resources {
 		w.fence++
 		in.Leases = append(in.Leases, Lease{Resource: name, Fence: w.fence})

@@ -242,7 +242,7 @@ func (s *Step) applyOutcome(e *event.Event) {
 	case *event.OperationFound:
 		s.Settled, s.Succeeded, s.Probing, s.Doubt = e.Seq, true, false, false
 	case *event.OperationAbsent:
-		s.Probing, s.Due, s.Doubt = false, 0, false
+		s.Probing, s.Due, s.Doubt, s.Outbound = false, 0, false, Outbound{}
 	}
 }
 
