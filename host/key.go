@@ -70,24 +70,11 @@ type keyRecord struct {
 
 const keyForm = 1
 
-// sideDecoding is strict: the newest record says what it says, or it is damaged.
-var sideDecoding = func() cbor.DecMode {
-	mode, err := cbor.DecOptions{IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden}.DecMode()
-	if err != nil {
-		panic(err) // the options are constants
-	}
-	return mode
-}()
-
 func decodeKey(head *store.Head) (r keyRecord, err error) {
-	err = sideDecoding.Unmarshal(head.Index, &r)
-	switch {
-	case err != nil:
-		return r, &store.CorruptError{Task: head.Task, Seq: head.Last, Detail: "it is not the record of a key: " + oneLine(err)}
-	case r.Form != keyForm:
-		return r, fmt.Errorf("%w: the record of key %s has form %d, and this axishost knows %d", store.ErrVersion, head.Task, r.Form, keyForm)
+	if err = decodeSide(head, "key", &r); err == nil {
+		err = knownForm(head, r.Form, keyForm)
 	}
-	return r, nil
+	return r, err
 }
 
 // keyHolder gives the task that has a key, with the head of the key's log. No task has it where there is no such log, and

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/axishost/axishost/host/internal/core"
@@ -40,15 +39,11 @@ type leaseRecord struct {
 
 const leaseForm = 1
 
-func decodeLease(head *store.Head) (r leaseRecord, err error) {
-	err = sideDecoding.Unmarshal(head.Index, &r)
-	switch {
-	case err != nil:
-		return leaseRecord{}, &store.CorruptError{Task: head.Task, Seq: head.Last, Detail: "it is not the record of a lease: " + oneLine(err)}
-	case r.Form != leaseForm:
-		return r, fmt.Errorf("%w: the record of lease %s has form %d, and this axishost knows %d", store.ErrVersion, head.Task, r.Form, leaseForm)
+func decodeLease(head *store.Head) (r leaseRecord, _ error) {
+	if err := decodeSide(head, "lease", &r); err != nil {
+		return leaseRecord{}, err
 	}
-	return r, nil
+	return r, knownForm(head, r.Form, leaseForm)
 }
 
 // lease is a resource with its log.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/axishost/axishost/store"
+	"github.com/fxamacker/cbor/v2"
 )
 
 // sideLog begins the id of a side log: a log that is no task, for what several tasks share. It sorts behind every
@@ -35,6 +36,31 @@ func (h *Host) sideHead(ctx context.Context, id string) (store.Head, error) {
 // store.ErrFenced where it has changed.
 func sideAppend(head store.Head, fence uint64, record []byte) store.Append {
 	return store.Append{Task: head.Task, Expected: head.Last, Fence: fence, Records: [][]byte{record}, Index: record}
+}
+
+// sideDecoding is strict: the newest record says what it says, or it is damaged.
+var sideDecoding = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden}.DecMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return mode
+}()
+
+// decodeSide reads the newest record of a side log, which is that of a key or whatever else kind says.
+func decodeSide(head *store.Head, kind string, into any) error {
+	if err := sideDecoding.Unmarshal(head.Index, into); err != nil {
+		return &store.CorruptError{Task: head.Task, Seq: head.Last, Detail: "it is not the record of a " + kind + ": " + oneLine(err)}
+	}
+	return nil
+}
+
+// knownForm refuses a record that a newer version wrote.
+func knownForm(head *store.Head, form, known int) error {
+	if form != known {
+		return fmt.Errorf("%w: the record of %s has form %d, and this axishost knows %d", store.ErrVersion, head.Task, form, known)
+	}
+	return nil
 }
 
 // errBeside says that a side log has changed, so that the commit which was to change it with a task was refused.

@@ -90,7 +90,7 @@ func (d *draft) toolFinished(in ToolFinished) error {
 	settled := d.emitStep(step.ID, step.Attempt, outcome, step.Started)
 	settled.Actor = event.Actor{Kind: event.ActorTool, ID: step.Request.Tool}
 	switch {
-	case s.unknown(outcome):
+	case outcome.Type() == event.TypeToolUnknown:
 		d.probe(step, settled.Seq)
 		return nil
 	case again:
@@ -99,9 +99,6 @@ func (d *draft) toolFinished(in ToolFinished) error {
 	}
 	return d.settled(settled)
 }
-
-// unknown tells whether an outcome leaves open what happened.
-func (s *State) unknown(outcome event.Payload) bool { return outcome.Type() == event.TypeToolUnknown }
 
 // outcomeOf gives the event that an outcome becomes. A write is known not to have happened while nothing had gone
 // out that could change something.

@@ -156,12 +156,16 @@ func (s *State) pendingSteps(executing func(*task.Step) Effect) []Effect {
 	var effects []Effect
 	var due int64
 	for i := range s.steps {
-		switch step := &s.steps[i]; {
+		step, names := &s.steps[i], []string(nil)
+		if step.State == task.Ready {
+			names = s.leased(step)
+		}
+		switch {
 		case step.State == task.Executing:
 			effects = append(effects, executing(step))
-		case step.State == task.Ready && len(s.leased(step)) > 0:
+		case len(names) > 0:
 			if s.cancel == nil && s.startable(i) {
-				effects = append(effects, AcquireLeases{Step: step.ID, Attempt: step.Attempt + 1, Resources: s.leased(step), Due: step.Due})
+				effects = append(effects, AcquireLeases{Step: step.ID, Attempt: step.Attempt + 1, Resources: names, Due: step.Due})
 			}
 		case step.State == task.Reconciling && step.Probing:
 			effects = append(effects, Reconcile{
